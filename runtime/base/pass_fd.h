@@ -1,0 +1,30 @@
+// Messages with descriptors over Unix sockets: SCM_RIGHTS of unix(7).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace sidecall {
+
+struct Received {
+  std::string bytes;          // empty: the peer has closed
+  std::vector<UniqueFd> fds;  // O_CLOEXEC, ours to close
+  bool fds_cut = false;       // there were more of them than we take (MSG_CTRUNC)
+};
+
+inline constexpr std::size_t kMostFdsReceived = 4;
+
+// One message, with `fd` unless that is negative. `fd` stays the caller's. Never raises SIGPIPE.
+[[nodiscard]] Result<void> send_with_fd(int socket, std::string_view bytes, int fd);
+
+// One recvmsg(2) of at most `limit` bytes. EAGAIN on a non-blocking socket comes as its errno.
+[[nodiscard]] SysResult<Received> try_receive_with_fds(int socket, std::size_t limit);
+// The same for a blocking socket.
+[[nodiscard]] Result<Received> receive_with_fds(int socket, std::size_t limit);
+
+}  // namespace sidecall
