@@ -1,0 +1,168 @@
+#include "kernel/kernel_target.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "kernel/memory_map.h"
+
+namespace sidecall::kernel {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+// Copies from the thread's memory under the thread's own page protection. The number may name
+// another thread by now: what was read counts only once the notification is found waiting.
+ssize_t copy_from(pid_t tid, std::uint64_t address, std::span<std::byte> into) {
+  const iovec local{.iov_base = into.data(), .iov_len = into.size()};
+  const iovec remote{.iov_base = reinterpret_cast<void*>(address), .iov_len = into.size()};
+  return ::process_vm_readv(tid, &local, 1, &remote, 1, 0);
+}
+
+}  // namespace
+
+SysResult<SandboxNamespaces> sandbox_namespaces(pid_t first_pid) {
+  SandboxNamespaces namespaces;
+  namespaces.proc = UniqueFd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!namespaces.proc) return sys_failure(errno);
+  const auto first = ThreadDirectory::open(namespaces.proc.get(), first_pid);
+  if (!first) return tl::unexpected<Errno>(first.error());
+  const auto user = first->namespace_id("ns/user");
+  if (!user) return tl::unexpected<Errno>(user.error());
+  namespaces.user = *user;
+  const auto self = ThreadDirectory::open(namespaces.proc.get(), ::gettid());
+  if (!self) return tl::unexpected<Errno>(self.error());
+  const auto uts = self->namespace_id("ns/uts");
+  if (!uts) return tl::unexpected<Errno>(uts.error());
+  namespaces.own_uts = *uts;
+  return namespaces;
+}
+
+template <typename T>
+SysResult<T> KernelTarget::while_waiting(SysResult<T> result) {
+  if (!listener_.is_waiting(id_)) return sys_failure(ESRCH);
+  return result;
+}
+
+SysResult<ThreadDirectory*> KernelTarget::pinned() {
+  if (!directory_) {
+    auto opened = while_waiting(ThreadDirectory::open(namespaces_.proc.get(), tid_));
+    if (!opened) return tl::unexpected<Errno>(opened.error());
+    directory_ = std::move(*opened);
+  }
+  return &*directory_;
+}
+
+SysResult<void> KernelTarget::read(std::uint64_t address, std::span<std::byte> into) {
+  const ssize_t copied = copy_from(tid_, address, into);
+  SysResult<void> result;
+  if (copied != static_cast<ssize_t>(into.size())) {
+    result = sys_failure(copied < 0 && errno != ENOMEM ? errno : EFAULT);
+  }
+  return while_waiting(std::move(result));
+}
+
+SysResult<std::string> KernelTarget::read_string(std::uint64_t address, std::size_t limit) {
+  std::string text;
+  std::array<std::byte, kPage> chunk;
+  while (text.size() < limit) {
+    // Never across a page's end: the string may stop short of an unmapped one.
+    const std::uint64_t at = address + text.size();
+    const std::size_t want = std::min(kPage - at % kPage, limit - text.size());
+    const ssize_t copied = copy_from(tid_, at, std::span(chunk).first(want));
+    if (copied <= 0) {
+      const int number = copied < 0 && errno != ENOMEM ? errno : EFAULT;
+      return while_waiting<std::string>(sys_failure(number));
+    }
+    const auto* begin = reinterpret_cast<const char*>(chunk.data());
+    const auto count = static_cast<std::size_t>(copied);
+    const std::size_t length = ::strnlen(begin, count);
+    text.append(begin, length);
+    if (length < count) return while_waiting<std::string>(std::move(text));
+  }
+  return while_waiting<std::string>(sys_failure(ENAMETOOLONG));
+}
+
+SysResult<void> KernelTarget::write(std::uint64_t address, std::span<const std::byte> data) {
+  // Through /proc/TID/mem, whose descriptor stays bound to this address space: a write by thread
+  // number could reach whoever has the number next.
+  const auto directory = pinned();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  const auto maps = (*directory)->open_file("maps", O_RDONLY);
+  if (!maps) return tl::unexpected<Errno>(maps.error());
+  if (auto writable = check_writable(maps->get(), address, data.size()); !writable) return writable;
+  const auto memory = (*directory)->open_file("mem", O_RDWR);
+  if (!memory) return tl::unexpected<Errno>(memory.error());
+  if (!listener_.is_waiting(id_)) return sys_failure(ESRCH);
+  const ssize_t written =
+      ::pwrite(memory->get(), data.data(), data.size(), static_cast<off_t>(address));
+  if (written != static_cast<ssize_t>(data.size())) return sys_failure(EFAULT);
+  return {};
+}
+
+SysResult<Credentials> KernelTarget::credentials() {
+  const auto directory = pinned();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  return while_waiting((*directory)->credentials());
+}
+
+SysResult<bool> KernelTarget::in_sandbox_user_namespace() {
+  const auto directory = pinned();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  const auto user = (*directory)->namespace_id("ns/user");
+  if (!user) return tl::unexpected<Errno>(user.error());
+  return *user == namespaces_.user;
+}
+
+SysResult<utsname> KernelTarget::uts() {
+  const auto directory = pinned();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  const auto uts = (*directory)->namespace_id("ns/uts");
+  if (!uts) return tl::unexpected<Errno>(uts.error());
+  utsname names{};
+  if (*uts == namespaces_.own_uts) {
+    if (::uname(&names) != 0) return sys_failure(errno);
+    return names;
+  }
+  const auto theirs = (*directory)->open_file("ns/uts", O_RDONLY);
+  if (!theirs) return tl::unexpected<Errno>(theirs.error());
+  const UniqueFd ours(::openat(namespaces_.proc.get(), "thread-self/ns/uts", O_RDONLY | O_CLOEXEC));
+  if (!ours || ::setns(theirs->get(), CLONE_NEWUTS) != 0) return sys_failure(errno);
+  const int answered = ::uname(&names);
+  const int number = errno;
+  if (::setns(ours.get(), CLONE_NEWUTS) != 0) std::abort();  // would answer for the wrong sandbox
+  if (answered != 0) return sys_failure(number);
+  return names;
+}
+
+SysResult<UniqueFd> KernelTarget::root() {
+  const auto directory = pinned();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  return while_waiting((*directory)->open_file("root", O_PATH | O_DIRECTORY));
+}
+
+SysResult<UniqueFd> KernelTarget::working_directory() {
+  const auto directory = pinned();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  return while_waiting((*directory)->open_file("cwd", O_PATH | O_DIRECTORY));
+}
+
+SysResult<UniqueFd> KernelTarget::descriptor(int number) {
+  if (number < 0) return sys_failure(EBADF);
+  const auto directory = pinned();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  const std::string name = "fd/" + std::to_string(number);
+  auto opened = while_waiting((*directory)->open_file(name.c_str(), O_PATH));
+  // The thread is there, as while_waiting found: what is missing is the descriptor.
+  if (!opened && opened.error().value == ESRCH && listener_.is_waiting(id_)) {
+    return sys_failure(EBADF);
+  }
+  return opened;
+}
+
+}  // namespace sidecall::kernel

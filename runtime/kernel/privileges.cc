@@ -1,0 +1,84 @@
+#include "kernel/privileges.h"
+
+#include <fcntl.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+
+#include <memory>
+
+#include "base/unique_fd.h"
+
+namespace sidecall::kernel {
+namespace {
+
+struct FreeCap {
+  void operator()(void* memory) const { ::cap_free(memory); }
+};
+using CapState = std::unique_ptr<std::remove_pointer_t<cap_t>, FreeCap>;
+
+bool set_flag(cap_t state, cap_value_t capability, cap_flag_t flag, bool on) {
+  return ::cap_set_flag(state, flag, 1, &capability, on ? CAP_SET : CAP_CLEAR) == 0;
+}
+
+bool has_flag(cap_t state, cap_value_t capability, cap_flag_t flag) {
+  cap_flag_value_t value = CAP_CLEAR;
+  return ::cap_get_flag(state, capability, flag, &value) == 0 && value == CAP_SET;
+}
+
+bool kept(std::uint64_t keep, int capability) {
+  return (keep >> static_cast<unsigned>(capability) & 1U) != 0;
+}
+
+// A process without CAP_SETPCAP cannot shrink its bounding set; no_new_privs then does as much.
+void drop_bounding_set(std::uint64_t keep) {
+  for (int capability = 0; capability < ::cap_max_bits(); ++capability) {
+    if (!kept(keep, capability)) static_cast<void>(::cap_drop_bound(capability));
+  }
+}
+
+}  // namespace
+
+Result<void> drop_privileges(std::uint64_t keep) {
+  const CapState before(::cap_get_proc());
+  const CapState after(::cap_init());
+  if (!before || !after) return errno_failure("reading own capabilities");
+  if (has_flag(before.get(), CAP_SETPCAP, CAP_EFFECTIVE)) {
+    drop_bounding_set(keep);
+    const auto bits = static_cast<unsigned long>(SECBIT_NO_SETUID_FIXUP) |
+                      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NOROOT | SECBIT_NOROOT_LOCKED;
+    if (::prctl(PR_SET_SECUREBITS, bits) != 0) return errno_failure("setting securebits");
+  }
+  for (int capability = 0; capability < ::cap_max_bits(); ++capability) {
+    const bool keeps = kept(keep, capability) && has_flag(before.get(), capability, CAP_PERMITTED);
+    if (!set_flag(after.get(), capability, CAP_PERMITTED, keeps) ||
+        !set_flag(after.get(), capability, CAP_EFFECTIVE, keeps)) {
+      return errno_failure("building a capability set");
+    }
+  }
+  if (::cap_set_proc(after.get()) != 0) return errno_failure("dropping capabilities");
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno_failure("setting no_new_privs");
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return errno_failure("making the process undumpable");
+  return {};
+}
+
+std::string capability_names(std::uint64_t bits) {
+  std::string names;
+  for (int capability = 0; capability < 64; ++capability) {
+    if (!kept(bits, capability)) continue;
+    const std::unique_ptr<char, FreeCap> name(::cap_to_name(capability));
+    if (!names.empty()) names += ",";
+    names += name ? name.get() : std::to_string(capability);
+  }
+  return names.empty() ? "none" : names;
+}
+
+SysResult<void> join_uts_namespace(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/ns/uts";
+  const UniqueFd names(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!names || ::setns(names.get(), CLONE_NEWUTS) != 0) return sys_failure(errno);
+  return {};
+}
+
+}  // namespace sidecall::kernel

@@ -1,0 +1,25 @@
+// Giving up what a process does not need.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace sidecall::kernel {
+
+// For a process with one thread that is about to serve a hostile sandbox: keeps of its capabilities
+// only `keep` (bits 1 << CAP_*), in all sets and for good; sets no_new_privs and
+// SECBIT_NO_SETUID_FIXUP; makes itself undumpable, so that nothing may trace it or read its memory.
+// Capabilities that the process lacks are left out in silence: the call that needs one says so.
+[[nodiscard]] Result<void> drop_privileges(std::uint64_t keep);
+
+// "cap_mknod,cap_sys_ptrace" for bits; "none" for 0.
+[[nodiscard]] std::string capability_names(std::uint64_t bits);
+
+// Puts the calling thread into the UTS namespace of process `pid`.
+[[nodiscard]] SysResult<void> join_uts_namespace(pid_t pid);
+
+}  // namespace sidecall::kernel

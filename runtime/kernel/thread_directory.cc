@@ -1,0 +1,106 @@
+#include "kernel/thread_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "base/file.h"
+
+namespace sidecall::kernel {
+namespace {
+
+// A dead task's directory answers ENOENT to some look-ups and ESRCH to others.
+int as_gone(int number) {
+  return number == ENOENT ? ESRCH : number;
+}
+
+// The rest of the line that starts with `key`, which has its colon.
+std::optional<std::string_view> line_of(std::string_view text, std::string_view key) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    const auto line = text.substr(at, end - at);
+    if (line.starts_with(key)) return line.substr(key.size());
+    at = end + 1;
+  }
+  return std::nullopt;
+}
+
+// Takes the next number of a line, whatever white space stands before it.
+template <typename T>
+std::optional<T> next_number(std::string_view& line, int base = 10) {
+  const auto start = line.find_first_not_of(" \t");
+  if (start == std::string_view::npos) return std::nullopt;
+  line.remove_prefix(start);
+  T number{};
+  const auto parsed = std::from_chars(line.data(), line.data() + line.size(), number, base);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  line.remove_prefix(static_cast<std::size_t>(parsed.ptr - line.data()));
+  return number;
+}
+
+// "Uid:" and "Gid:" list the real, effective, saved and filesystem id.
+std::optional<unsigned> filesystem_id(std::string_view text, std::string_view key) {
+  auto line = line_of(text, key);
+  if (!line) return std::nullopt;
+  std::optional<unsigned> id;
+  for (int column = 0; column < 4; ++column) {
+    id = next_number<unsigned>(*line);
+    if (!id) return std::nullopt;
+  }
+  return id;
+}
+
+}  // namespace
+
+SysResult<Credentials> parse_status(std::string_view text) {
+  const auto fsuid = filesystem_id(text, "Uid:");
+  const auto fsgid = filesystem_id(text, "Gid:");
+  auto groups = line_of(text, "Groups:");
+  auto effective = line_of(text, "CapEff:");
+  auto mask = line_of(text, "Umask:");
+  if (!fsuid || !fsgid || !groups || !effective || !mask) return sys_failure(EINVAL);
+  const auto capabilities = next_number<std::uint64_t>(*effective, 16);
+  const auto umask = next_number<unsigned>(*mask, 8);
+  if (!capabilities || !umask) return sys_failure(EINVAL);
+  Credentials credentials{.fsuid = *fsuid,
+                          .fsgid = *fsgid,
+                          .groups = {},
+                          .effective_capabilities = *capabilities,
+                          .umask = *umask};
+  while (const auto group = next_number<gid_t>(*groups)) credentials.groups.push_back(*group);
+  if (groups->find_first_not_of(" \t") != std::string_view::npos) return sys_failure(EINVAL);
+  return credentials;
+}
+
+SysResult<ThreadDirectory> ThreadDirectory::open(int proc, pid_t tid) {
+  if (tid <= 0) return sys_failure(ESRCH);
+  UniqueFd fd(::openat(proc, std::to_string(tid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return sys_failure(as_gone(errno));
+  return ThreadDirectory(std::move(fd));
+}
+
+SysResult<UniqueFd> ThreadDirectory::open_file(const char* name, int flags) const {
+  UniqueFd fd(::openat(fd_.get(), name, flags | O_CLOEXEC));
+  if (!fd) return sys_failure(as_gone(errno));
+  return fd;
+}
+
+SysResult<NamespaceId> ThreadDirectory::namespace_id(const char* name) const {
+  struct stat status {};
+  if (::fstatat(fd_.get(), name, &status, 0) != 0) return sys_failure(as_gone(errno));
+  return NamespaceId{.device = status.st_dev, .inode = status.st_ino};
+}
+
+SysResult<Credentials> ThreadDirectory::credentials() const {
+  auto file = open_file("status", O_RDONLY);
+  if (!file) return tl::unexpected<Errno>(file.error());
+  // 65,536 supplementary groups are the kernel's limit (NGROUPS_MAX), 11 characters each.
+  const auto text = read_fd(file->get(), 1U << 20U);
+  if (!text) return sys_failure(ESRCH);
+  return parse_status(*text);
+}
+
+}  // namespace sidecall::kernel

@@ -1,0 +1,34 @@
+// /proc/TID of a thread, pinned.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "kernel/target.h"
+
+namespace sidecall::kernel {
+
+// A descriptor on /proc/TID stays bound to that very task: once it has gone every look fails with
+// ESRCH, even when its number names another thread by then.
+class ThreadDirectory {
+ public:
+  // `proc` is a descriptor on /proc; ESRCH where there is no such thread.
+  [[nodiscard]] static SysResult<ThreadDirectory> open(int proc, pid_t tid);
+
+  // Opens a file of the directory, for example "mem" or "ns/uts".
+  [[nodiscard]] SysResult<UniqueFd> open_file(const char* name, int flags) const;
+  [[nodiscard]] SysResult<NamespaceId> namespace_id(const char* name) const;
+  [[nodiscard]] SysResult<Credentials> credentials() const;
+
+ private:
+  explicit ThreadDirectory(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+// From the text of /proc/TID/status; EINVAL where a line that is needed is missing or malformed.
+[[nodiscard]] SysResult<Credentials> parse_status(std::string_view text);
+
+}  // namespace sidecall::kernel
