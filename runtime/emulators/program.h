@@ -1,0 +1,51 @@
+// A compiled policy as the worker runs it, and its form on the wire between agent and worker.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "emulators/conditions.h"
+#include "emulators/options.h"
+#include "kernel/abi.h"
+
+namespace sidecall::emulators {
+
+// What is done with a call that a rule's conditions match. The first matching rule wins.
+struct Rule {
+  enum class Action : std::uint8_t { kContinue, kErrno, kValue, kEmulate };
+  Conditions when;
+  Action action = Action::kContinue;
+  std::int64_t number = 0;     // the errno, or the return value
+  std::uint32_t instance = 0;  // kEmulate: index into Program::instances
+  std::uint32_t member = 0;    // kEmulate: index into the row's members
+};
+
+// One (abi, nr) that the filter notifies. Where no rule matches, the kernel decides (Continue).
+struct Route {
+  kernel::Abi abi{};
+  std::int32_t nr = 0;
+  std::string name;  // the syscall's
+  std::vector<Rule> rules;
+};
+
+// One configured emulator.
+struct Instance {
+  std::string emulator;  // a row's name
+  Options options;
+};
+
+struct Program {
+  std::string policy;  // its name, for people
+  bool sync_wake_up = true;
+  std::vector<Instance> instances;
+  std::vector<Route> routes;  // each (abi, nr) at most once
+};
+
+// Encoding is versioned; decode refuses what is cut, too long, out of range or of another version.
+[[nodiscard]] std::string encode(const Program& program);
+[[nodiscard]] Result<Program> decode(std::string_view bytes);
+
+}  // namespace sidecall::emulators

@@ -1,0 +1,33 @@
+// What the emulators know of the sandbox they serve.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+
+namespace sidecall::emulators {
+
+// Resource figures of the sandbox, in bytes. What is not limited is empty.
+struct Resources {
+  std::optional<std::uint64_t> memory_limit;
+  std::uint64_t memory_used = 0;
+  std::optional<std::uint64_t> swap_limit;  // of swap alone, memory not counted
+  std::uint64_t swap_used = 0;
+  std::optional<std::uint64_t> processes;
+  std::uint64_t uptime_seconds = 0;  // since its first process started
+};
+
+// The seam to the sandbox's cgroups. May be called from any thread of the worker.
+class Sandbox {
+ public:
+  Sandbox() = default;
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+  virtual ~Sandbox() = default;
+
+  // May be up to 100 ms old, so that a call costs no walk through the cgroup tree.
+  [[nodiscard]] virtual Result<Resources> resources() const = 0;
+};
+
+}  // namespace sidecall::emulators

@@ -1,0 +1,10 @@
+// uname(2): another kernel release, version or node name.
+#pragma once
+
+#include "emulators/table.h"
+
+namespace sidecall::emulators {
+
+[[nodiscard]] Row uname_row();
+
+}  // namespace sidecall::emulators

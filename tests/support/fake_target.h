@@ -1,0 +1,147 @@
+// A kernel::Target in memory: the test decides what the calling thread has and may.
+#pragma once
+
+#include <fcntl.h>
+#include <linux/capability.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "kernel/target.h"
+#include "support/fd_name.h"
+
+namespace sidecall::support {
+
+// What can be asked of a target, each of which a test may make fail.
+enum class Look {
+  kRead,
+  kReadString,
+  kWrite,
+  kCredentials,
+  kUserNamespace,
+  kUts,
+  kRoot,
+  kWorkingDirectory,
+  kDescriptor,
+};
+
+// By default a caller with all capabilities in the sandbox's user namespace, without memory.
+class FakeTarget final : public kernel::Target {
+ public:
+  FakeTarget() { caller.effective_capabilities = ~std::uint64_t{0}; }
+
+  kernel::Credentials caller;
+  bool in_sandbox = true;
+  utsname names{};
+  std::map<int, std::string> descriptors;  // what named_fd() calls them
+
+  // Maps `bytes` at `address`. Regions do not overlap; those that touch are one.
+  void map(std::uint64_t address, std::string_view bytes, bool writable = true) {
+    for (const char byte : bytes) {
+      memory_[address++] = Cell{.value = static_cast<std::byte>(byte), .writable = writable};
+    }
+  }
+  void map_string(std::uint64_t address, std::string_view text) {
+    map(address, std::string(text) + '\0');
+  }
+  [[nodiscard]] std::string bytes_at(std::uint64_t address, std::size_t length) const {
+    std::string bytes;
+    for (std::size_t at = 0; at < length; ++at) {
+      bytes += static_cast<char>(memory_.at(address + at).value);
+    }
+    return bytes;
+  }
+
+  void fail(Look look, int number) { failures_[look] = number; }
+  [[nodiscard]] int looks(Look look) const {
+    const auto found = looks_.find(look);
+    return found == looks_.end() ? 0 : found->second;
+  }
+  // Whether any byte was copied more than once: what was decided on may then have changed.
+  [[nodiscard]] bool anything_read_twice() const {
+    return std::any_of(memory_.begin(), memory_.end(),
+                       [](const auto& cell) { return cell.second.reads > 1; });
+  }
+
+  SysResult<void> read(std::uint64_t address, std::span<std::byte> into) override {
+    if (const int number = look(Look::kRead); number != 0) return sys_failure(number);
+    for (std::byte& byte : into) {
+      Cell* const cell = find(address++);
+      if (cell == nullptr) return sys_failure(EFAULT);
+      ++cell->reads;
+      byte = cell->value;
+    }
+    return {};
+  }
+
+  SysResult<std::string> read_string(std::uint64_t address, std::size_t limit) override {
+    if (const int number = look(Look::kReadString); number != 0) return sys_failure(number);
+    std::string text;
+    while (text.size() < limit) {
+      Cell* const cell = find(address++);
+      if (cell == nullptr) return sys_failure(EFAULT);
+      ++cell->reads;
+      if (cell->value == std::byte{0}) return text;
+      text += static_cast<char>(cell->value);
+    }
+    return sys_failure(ENAMETOOLONG);
+  }
+
+  SysResult<void> write(std::uint64_t address, std::span<const std::byte> data) override {
+    if (const int number = look(Look::kWrite); number != 0) return sys_failure(number);
+    for (std::size_t at = 0; at < data.size(); ++at) {
+      const Cell* const cell = find(address + at);
+      if (cell == nullptr || !cell->writable) return sys_failure(EFAULT);
+    }
+    for (const std::byte byte : data) find(address++)->value = byte;
+    return {};
+  }
+
+  SysResult<kernel::Credentials> credentials() override {
+    return answer(Look::kCredentials, caller);
+  }
+  SysResult<bool> in_sandbox_user_namespace() override {
+    return answer(Look::kUserNamespace, in_sandbox);
+  }
+  SysResult<utsname> uts() override { return answer(Look::kUts, names); }
+  SysResult<UniqueFd> root() override { return answer(Look::kRoot, named_fd("root")); }
+  SysResult<UniqueFd> working_directory() override {
+    return answer(Look::kWorkingDirectory, named_fd("cwd"));
+  }
+  SysResult<UniqueFd> descriptor(int number) override {
+    if (!descriptors.contains(number)) return sys_failure(EBADF);
+    return answer(Look::kDescriptor, named_fd(descriptors.at(number)));
+  }
+
+ private:
+  struct Cell {
+    std::byte value{};
+    bool writable = false;
+    int reads = 0;
+  };
+
+  Cell* find(std::uint64_t address) {
+    const auto found = memory_.find(address);
+    return found == memory_.end() ? nullptr : &found->second;
+  }
+  // Counts the look and gives the errno that it is to fail with, or 0.
+  int look(Look look) {
+    ++looks_[look];
+    const auto found = failures_.find(look);
+    return found == failures_.end() ? 0 : found->second;
+  }
+  template <typename T>
+  SysResult<T> answer(Look what, T value) {
+    if (const int number = look(what); number != 0) return sys_failure(number);
+    return value;
+  }
+
+  std::map<std::uint64_t, Cell> memory_;
+  std::map<Look, int> failures_;
+  std::map<Look, int> looks_;
+};
+
+}  // namespace sidecall::support

@@ -1,0 +1,105 @@
+#include "emulators/uname.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "support/fake_sandbox.h"
+#include "support/fake_target.h"
+
+namespace sidecall::emulators {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t kAddress = 0x7000;
+
+class UnameTest : public testing::Test {
+ protected:
+  UnameTest() {
+    std::strcpy(target_.names.sysname, "Linux");
+    std::strcpy(target_.names.nodename, "a-node-with-a-long-name");
+    std::strcpy(target_.names.release, "6.18.0-of-the-host");
+    std::strcpy(target_.names.version, "#1 SMP");
+    std::strcpy(target_.names.machine, "x86_64");
+    std::strcpy(target_.names.domainname, "example");  // NOLINT: GNU name of the field
+    target_.map(kAddress, std::string(sizeof(utsname), '\xee'));
+  }
+
+  Outcome emulate(const Options& options, std::uint64_t address = kAddress) {
+    const auto emulator = uname_row().make(options);
+    EXPECT_TRUE(emulator) << emulator.error().message;
+    Environment environment{.target = target_, .actor = nullptr, .sandbox = sandbox_};
+    return (*emulator)->emulate({.args = {address}}, environment);
+  }
+  utsname told(const Options& options) {
+    const Outcome outcome = emulate(options);
+    EXPECT_TRUE(outcome && std::holds_alternative<Value>(*outcome));
+    utsname names{};
+    const std::string bytes = target_.bytes_at(kAddress, sizeof names);
+    std::memcpy(&names, bytes.data(), sizeof names);
+    return names;
+  }
+
+  support::FakeTarget target_;
+  support::FakeSandbox sandbox_;
+};
+
+TEST_F(UnameTest, WithoutOptionsItIsTheCallersOwn) {
+  const utsname names = told({});
+  EXPECT_EQ(std::memcmp(&names, &target_.names, sizeof names), 0);
+}
+
+TEST_F(UnameTest, EachOptionReplacesItsFieldAndNoOther) {
+  struct Case {
+    const char* option;
+    char (utsname::*field)[65];  // NOLINT
+  };
+  for (const Case& each : {Case{"release", &utsname::release}, Case{"version", &utsname::version},
+                           Case{"nodename", &utsname::nodename}}) {
+    const utsname names = told({{each.option, std::string("new")}});
+    utsname expected = target_.names;
+    // The rest of the field is zero: nothing of the old value is left behind.
+    std::memset(expected.*each.field, 0, sizeof expected.release);
+    std::strcpy(expected.*each.field, "new");
+    EXPECT_EQ(std::memcmp(&names, &expected, sizeof names), 0) << each.option;
+  }
+}
+
+TEST_F(UnameTest, TheLongestValueStillHasItsNul) {
+  const std::string longest(64, 'r');
+  const utsname names = told({{"release", longest}});
+  EXPECT_EQ(std::string(names.release), longest);
+  EXPECT_STREQ(names.version, "#1 SMP");
+}
+
+TEST_F(UnameTest, ABufferThatCannotBeWrittenIsEfault) {
+  target_.map(0x9000, std::string(sizeof(utsname) - 1, '\0'));
+  for (const std::uint64_t address : {0x0U, 0x9000U}) {
+    const Outcome outcome = emulate({}, address);
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(std::get<Errno>(*outcome).value, EFAULT);
+  }
+}
+
+TEST_F(UnameTest, ACallerThatHasGoneIsToldAsSuch) {
+  target_.fail(support::Look::kUts, ESRCH);
+  const Outcome outcome = emulate({{"release", std::string("new")}});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(std::get<Errno>(*outcome).value, ESRCH);
+  EXPECT_EQ(target_.looks(support::Look::kWrite), 0);
+}
+
+TEST(UnameOptions, ValuesThatDoNotFitAreRefusedByName) {
+  for (const std::string option : {"release", "version", "nodename"}) {
+    for (const std::string& value : {std::string(), std::string(65, 'x'), std::string("a\0b", 3)}) {
+      const auto made = uname_row().make({{option, value}});
+      ASSERT_FALSE(made) << option << " " << value.size();
+      EXPECT_THAT(made.error().message, HasSubstr(option + " must have 1 to 64 bytes"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sidecall::emulators
