@@ -1,0 +1,121 @@
+#include "placement/placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <thread>
+
+namespace sidecall::placement {
+namespace {
+
+using testing::HasSubstr;
+
+CpuSet affinity_of(pid_t tid) {
+  cpu_set_t mask;
+  EXPECT_EQ(::sched_getaffinity(tid, sizeof mask, &mask), 0);
+  return CpuSet(mask);
+}
+
+CpuSet first_of(const CpuSet& cpus) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  unsigned cpu = 0;
+  while (!CPU_ISSET(cpu, &cpus.mask())) ++cpu;
+  CPU_SET(cpu, &mask);
+  return CpuSet(mask);
+}
+
+// A process with two threads; both ids are known.
+class Child {
+ public:
+  Child() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe(ends.data()), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      std::thread second([&] {
+        const pid_t tid = ::gettid();
+        static_cast<void>(!::write(ends[1], &tid, sizeof tid));
+        ::pause();
+      });
+      ::pause();
+      ::_exit(0);
+    }
+    EXPECT_EQ(::read(ends[0], &second_, sizeof second_), static_cast<ssize_t>(sizeof second_));
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  ~Child() { end(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  void end() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] pid_t second_thread() const { return second_; }
+
+ private:
+  pid_t pid_ = -1;
+  pid_t second_ = -1;
+};
+
+TEST(PlaceProcess, PutsEachThreadOnTheCpus) {
+  const Child child;
+  const CpuSet one = first_of(affinity_of(0));
+  const auto placed = place_process(child.pid(), one);
+  ASSERT_TRUE(placed) << placed.error().message;
+  EXPECT_EQ(affinity_of(child.pid()).list(), one.list());
+  EXPECT_EQ(affinity_of(child.second_thread()).list(), one.list());
+}
+
+TEST(PlaceProcess, NoCpuLeftIsAnErrorThatNamesThem) {
+  const Child child;
+  const auto placed = place_process(child.pid(), CpuSet::parse("1023").value());
+  ASSERT_FALSE(placed);
+  EXPECT_THAT(placed.error().message, HasSubstr("on CPUs 1023"));
+}
+
+TEST(PlaceProcess, AProcessThatHasGoneIsAnError) {
+  Child child;
+  const pid_t pid = child.pid();
+  child.end();
+  const auto placed = place_process(pid, affinity_of(0));
+  ASSERT_FALSE(placed);
+  EXPECT_THAT(placed.error().message, HasSubstr(std::to_string(pid)));
+}
+
+TEST(SandboxCpus, AreWithinTheAffinityOfTheProcess) {
+  const auto cpus = sandbox_cpus(::getpid());
+  ASSERT_TRUE(cpus) << cpus.error().message;
+  EXPECT_FALSE(cpus->empty());
+  EXPECT_EQ(cpus->intersection(affinity_of(0)).list(), cpus->list());
+}
+
+TEST(SandboxCpus, FollowTheAffinityOfTheProcess) {
+  const Child child;
+  const CpuSet one = first_of(affinity_of(0));
+  ASSERT_TRUE(place_process(child.pid(), one));
+  const auto cpus = sandbox_cpus(child.pid());
+  ASSERT_TRUE(cpus) << cpus.error().message;
+  EXPECT_EQ(cpus->list(), one.list());
+}
+
+TEST(SandboxCpus, OfAProcessThatHasGoneAreAnError) {
+  Child child;
+  const pid_t pid = child.pid();
+  child.end();
+  const auto cpus = sandbox_cpus(pid);
+  ASSERT_FALSE(cpus);
+  EXPECT_THAT(cpus.error().message, HasSubstr(std::to_string(pid)));
+}
+
+}  // namespace
+}  // namespace sidecall::placement
