@@ -1,0 +1,48 @@
+// Threads for calls that may sleep, so that they never hold back the next call of the sandbox.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "kernel/actor.h"
+
+namespace sidecall::worker {
+
+// Threads are started when all are busy, up to `most`; what comes then waits its turn. They stay.
+//
+// One mutex guards the queue and the counts; nothing else is shared, and no call is made under it.
+class ActorPool {
+ public:
+  using Work = std::function<void(kernel::Actor&)>;
+  using ActorFactory = std::function<Result<std::unique_ptr<kernel::Actor>>()>;
+
+  // `factory` runs on each new thread. Its first failure ends the process: a thread that cannot act
+  // as a caller must not serve one.
+  ActorPool(std::size_t most, ActorFactory factory);
+  ~ActorPool();  // finishes what is queued
+  ActorPool(const ActorPool&) = delete;
+  ActorPool& operator=(const ActorPool&) = delete;
+
+  void submit(Work work);
+
+ private:
+  void run();
+
+  const std::size_t most_;
+  const ActorFactory factory_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Work> queue_;
+  std::size_t idle_ = 0;
+  bool ending_ = false;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace sidecall::worker

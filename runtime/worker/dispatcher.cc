@@ -1,0 +1,78 @@
+#include "worker/dispatcher.h"
+
+#include <cerrno>
+
+namespace sidecall::worker {
+namespace {
+
+// Larger than every syscall number of the ABIs served; x32 numbers (0x40000000 and up) are beyond.
+constexpr std::int32_t kNumbers = 4096;
+
+// Whether the rule's emulator, if it has one, exists and has such a member. Instances are known.
+bool is_served(const emulators::Rule& rule, const std::vector<emulators::Instance>& instances) {
+  if (rule.action != emulators::Rule::Action::kEmulate) return true;
+  return rule.instance < instances.size() &&
+         rule.member < emulators::find_row(instances[rule.instance].emulator)->members.size();
+}
+
+}  // namespace
+
+Result<Dispatcher> Dispatcher::build(emulators::Program program) {
+  Dispatcher dispatcher;
+  for (const emulators::Instance& instance : program.instances) {
+    const emulators::Row* row = emulators::find_row(instance.emulator);
+    if (row == nullptr) return failure("there is no emulator \"" + instance.emulator + "\"");
+    auto emulator = row->make(instance.options);
+    if (!emulator) return pass_on(std::move(emulator), "emulator " + instance.emulator);
+    dispatcher.capabilities_ |= row->capabilities;
+    dispatcher.needs_targets_ |= row->needs != emulators::Needs::kRegisters;
+    dispatcher.built_.push_back({.emulator = std::move(*emulator), .needs = row->needs});
+  }
+  for (std::size_t route = 0; route < program.routes.size(); ++route) {
+    const auto& [abi, nr, name, rules] = program.routes[route];
+    if (nr < 0 || nr >= kNumbers || route >= UINT16_MAX) {
+      return failure("syscall " + name + " is out of range");
+    }
+    for (const emulators::Rule& rule : rules) {
+      if (!is_served(rule, program.instances)) {
+        return failure("syscall " + name + " has a rule whose emulator does not serve it");
+      }
+    }
+    Index& index = dispatcher.index_[static_cast<std::size_t>(abi)];
+    const auto number = static_cast<std::size_t>(nr);
+    if (index.size() <= number) index.resize(number + 1);
+    if (index[number] != 0) return failure("syscall " + name + " has two routes");
+    index[number] = static_cast<std::uint16_t>(route + 1);
+  }
+  dispatcher.program_ = std::move(program);
+  return dispatcher;
+}
+
+Decision Dispatcher::decide(const kernel::Notification& notification) const {
+  Decision decision;
+  const auto abi = kernel::abi_of_audit_arch(notification.arch);
+  if (!abi || notification.nr < 0 || notification.nr >= kNumbers) {
+    decision.action = emulators::Rule::Action::kErrno;
+    decision.number = ENOSYS;
+    return decision;
+  }
+  const Index& index = index_[static_cast<std::size_t>(*abi)];
+  const auto nr = static_cast<std::size_t>(notification.nr);
+  if (nr >= index.size() || index[nr] == 0) return decision;
+  decision.route = index[nr] - 1U;
+  for (const emulators::Rule& rule : program_.routes[decision.route].rules) {
+    if (!emulators::hold(rule.when, notification.args)) continue;
+    decision.action = rule.action;
+    decision.number = rule.number;
+    if (rule.action == emulators::Rule::Action::kEmulate) {
+      const Built& built = built_[rule.instance];
+      decision.emulator = built.emulator.get();
+      decision.needs = built.needs;
+      decision.call = {.abi = *abi, .member = rule.member, .args = notification.args};
+    }
+    return decision;
+  }
+  return decision;
+}
+
+}  // namespace sidecall::worker

@@ -1,0 +1,56 @@
+// The thread that waits on one listener.
+#pragma once
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "base/result.h"
+#include "kernel/kernel_target.h"
+#include "kernel/listener.h"
+#include "worker/actor_pool.h"
+#include "worker/server.h"
+
+namespace sidecall::worker {
+
+struct ReceiverOptions {
+  std::uint64_t tag = 0;
+  pid_t first_pid = 0;                            // the sandbox's first process
+  bool join_uts = false;                          // answer uname(2) from its UTS namespace
+  std::function<void(std::uint64_t tag)> on_end;  // called on the thread, as its last act
+};
+
+// Blocks in RECV: the one way of waiting that keeps the synchronous wake-up whole. Calls that may
+// sleep go to the pool, all others are answered at once.
+class Receiver {
+ public:
+  Receiver(const ServerParts& parts, std::unique_ptr<kernel::Listener> listener, ActorPool& pool,
+           ReceiverOptions options);
+  ~Receiver();  // waits for the thread's end
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
+
+  // For kernels before 6.11, where a blocked RECV does not notice that the last user has exited:
+  // makes the thread look again. Uses SIGUSR1, whose handler main() installs.
+  void nudge();
+
+ private:
+  // What outlives the thread where an actor still serves a call of the listener.
+  struct Shared;
+  void run();
+  // What the targets of the sandbox have in common. On the thread itself: it changes its namespace.
+  [[nodiscard]] Result<void> look_at_sandbox();
+
+  ServerParts parts_;
+  ActorPool& pool_;
+  ReceiverOptions options_;
+  std::shared_ptr<Shared> shared_;
+  std::thread thread_;
+};
+
+}  // namespace sidecall::worker

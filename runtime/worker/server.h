@@ -1,0 +1,68 @@
+// Serving one notification: decide, emulate, answer, count.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "emulators/emulator.h"
+#include "kernel/listener.h"
+#include "worker/dispatcher.h"
+#include "worker/statistics.h"
+
+namespace sidecall::worker {
+
+// Makes the target of a notification for the time that it is served. Used by one thread.
+class TargetSource {
+ public:
+  TargetSource() = default;
+  TargetSource(const TargetSource&) = delete;
+  TargetSource& operator=(const TargetSource&) = delete;
+  virtual ~TargetSource() = default;
+  [[nodiscard]] virtual emulators::Outcome with_target(
+      const kernel::Notification& notification,
+      const std::function<emulators::Outcome(kernel::Target&)>& act) = 0;
+};
+
+// A call that has been decided and not been answered. Plain data.
+struct PendingCall {
+  kernel::Notification notification;
+  Decision decision;
+  std::uint64_t received_ns = 0;  // CLOCK_MONOTONIC
+};
+
+// What a thread serves with. All references outlive the thread.
+struct ServerParts {
+  const Dispatcher& dispatcher;
+  const emulators::Sandbox& sandbox;
+  const Statistics& statistics;
+  // One line about a failure of sidecall's own; may be called from any thread.
+  const std::function<void(const std::string&)>& report;
+};
+
+// One thread's end of a listener. Stateless but for its buffer, and without locks.
+class Server {
+ public:
+  Server(const ServerParts& parts, kernel::Listener& listener, TargetSource& targets,
+         const kernel::NotificationSizes& sizes)
+      : parts_(parts), listener_(listener), targets_(targets), buffer_(sizes) {}
+
+  // RECV, and the look-up.
+  [[nodiscard]] SysResult<PendingCall> receive();
+  // Emulates where there is an emulator, and answers. `actor` may be null where the call does not
+  // need files.
+  void serve(const PendingCall& call, kernel::Actor* actor);
+
+ private:
+  [[nodiscard]] emulators::Outcome outcome_of(const PendingCall& call, kernel::Actor* actor);
+  void answer(const PendingCall& call, const emulators::Outcome& outcome);
+  void count(const PendingCall& call, const emulators::Outcome& outcome, bool answered);
+
+  ServerParts parts_;
+  kernel::Listener& listener_;
+  TargetSource& targets_;
+  kernel::NotificationBuffer buffer_;
+};
+
+}  // namespace sidecall::worker

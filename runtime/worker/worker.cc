@@ -1,0 +1,171 @@
+#include "worker/worker.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/pass_fd.h"
+
+namespace sidecall::worker {
+namespace {
+
+// Calls of one sandbox that may sleep at the same time; the others wait.
+constexpr std::size_t kMostActors = 16;
+
+constexpr std::size_t kControlSlot = 0;
+constexpr std::size_t kWakeSlot = 1;
+constexpr std::size_t kFirstListenerSlot = 2;
+
+constexpr int kNudgeMilliseconds = 10;
+
+}  // namespace
+
+Worker::Worker(Dispatcher dispatcher, bool sync_wake_up, Statistics statistics, UniqueFd control)
+    : dispatcher_(std::move(dispatcher)),
+      sync_wake_up_(sync_wake_up),
+      statistics_(std::move(statistics)),
+      control_(std::move(control)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      report_([this](const std::string& text) { tell(FromWorker::Kind::kMessage, 0, text); }),
+      pool_(kMostActors, kernel::become_actor) {
+  statistics_.header().sync = sync_wake_up ? SyncState::kUnknown : SyncState::kOff;
+  statistics_.header().listeners = 0;
+}
+
+Result<void> Worker::run() {
+  if (!wake_) return errno_failure("making an eventfd");
+  tell(FromWorker::Kind::kReady, 0, "");
+  while (control_ || !served_.empty()) {
+    if (finishing_ && served_.empty()) break;
+    auto polled = poll_set();
+    const bool nudging = nudge_hung_up();
+    const int ready = ::poll(polled.data(), polled.size(), nudging ? kNudgeMilliseconds : -1);
+    if (ready < 0 && errno != EINTR) return errno_failure("waiting for events");
+    if (ready <= 0) continue;
+    if (polled[kWakeSlot].revents != 0) collect_ended();
+    look_at_listeners(polled);
+    if (polled[kControlSlot].revents != 0) read_control();
+  }
+  return {};
+}
+
+std::vector<pollfd> Worker::poll_set() const {
+  std::vector<pollfd> set;
+  set.push_back({.fd = control_.get(), .events = POLLIN, .revents = 0});
+  set.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
+  // Of no events: only POLLHUP is told, and notifications do not wake this thread.
+  for (const auto& [tag, served] : served_) {
+    set.push_back({.fd = served.hung_up ? -1 : served.watch.get(), .events = 0, .revents = 0});
+  }
+  return set;
+}
+
+void Worker::look_at_listeners(const std::vector<pollfd>& polled) {
+  for (std::size_t slot = kFirstListenerSlot; slot < polled.size(); ++slot) {
+    if ((polled[slot].revents & POLLHUP) == 0) continue;
+    const auto found = std::find_if(served_.begin(), served_.end(), [&](const auto& entry) {
+      return entry.second.watch.get() == polled[slot].fd;
+    });
+    if (found != served_.end()) found->second.hung_up = true;
+  }
+}
+
+bool Worker::nudge_hung_up() {
+  bool any = false;
+  for (auto& [tag, served] : served_) {
+    if (!served.hung_up) continue;
+    served.receiver->nudge();
+    any = true;
+  }
+  return any;
+}
+
+void Worker::collect_ended() {
+  std::uint64_t count = 0;
+  if (::read(wake_.get(), &count, sizeof count) < 0) return;
+  std::vector<std::uint64_t> tags;
+  {
+    const std::lock_guard lock(ended_mutex_);
+    tags.swap(ended_);
+  }
+  for (const std::uint64_t tag : tags) {
+    served_.erase(tag);
+    statistics_.header().listeners = static_cast<std::uint32_t>(served_.size());
+    tell(FromWorker::Kind::kListenerClosed, tag, "");
+  }
+}
+
+void Worker::read_control() {
+  auto received = receive_with_fds(control_.get(), sizeof(ToWorker));
+  if (!received || received->bytes.empty()) {
+    control_.reset();
+    return;
+  }
+  const auto message = message_from<ToWorker>(received->bytes);
+  if (!message) return report_(message.error().message);
+  if (message->kind == ToWorker::Kind::kFinish) {
+    finishing_ = true;
+    return;
+  }
+  if (received->fds.size() != 1) return report_("a listener was announced and none came");
+  const auto added = add_listener(*message, std::move(received->fds.front()));
+  if (added) return;
+  report_(added.error().message);
+  tell(FromWorker::Kind::kListenerClosed, message->tag, "");
+}
+
+Result<void> Worker::add_listener(const ToWorker& message, UniqueFd fd) {
+  UniqueFd watch(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!watch) return errno_failure("duplicating a listener");
+  auto listener = kernel::open_listener(std::move(fd));
+  if (!listener) return pass_on(std::move(listener));
+  // Without figures of its cgroup a sandbox is still served; emulators that need them say so.
+  if (auto bound = sandbox_.bind(message.first_pid); !bound) report_(bound.error().message);
+  set_sync(**listener);
+  ReceiverOptions options{.tag = message.tag,
+                          .first_pid = message.first_pid,
+                          .join_uts = (dispatcher_.capabilities() >> CAP_SYS_ADMIN & 1U) != 0,
+                          .on_end = [this](std::uint64_t tag) {
+                            {
+                              const std::lock_guard lock(ended_mutex_);
+                              ended_.push_back(tag);
+                            }
+                            constexpr std::uint64_t kOne = 1;
+                            static_cast<void>(!::write(wake_.get(), &kOne, sizeof kOne));
+                          }};
+  const ServerParts parts{
+      .dispatcher = dispatcher_, .sandbox = sandbox_, .statistics = statistics_, .report = report_};
+  served_[message.tag] = Served{.receiver = std::make_unique<Receiver>(parts, std::move(*listener),
+                                                                       pool_, std::move(options)),
+                                .watch = std::move(watch)};
+  statistics_.header().listeners = static_cast<std::uint32_t>(served_.size());
+  return {};
+}
+
+void Worker::set_sync(kernel::Listener& listener) {
+  if (!sync_wake_up_) {
+    // A listener handed over by another worker may have it on.
+    static_cast<void>(listener.set_sync_wake_up(false));
+    return;
+  }
+  const bool on = kernel::enable_sync_wake_up(listener);
+  const auto before =
+      statistics_.header().sync.exchange(on ? SyncState::kOn : SyncState::kUnavailable);
+  if (!on && before == SyncState::kUnknown) {
+    report_(
+        "this kernel has no synchronous wake-up (Linux 6.6 has): calls cost more where the "
+        "sandbox has several CPUs");
+  }
+}
+
+void Worker::tell(FromWorker::Kind kind, std::uint64_t tag, const std::string& text) {
+  FromWorker message{.kind = kind, .tag = tag};
+  text.copy(message.text.data(), message.text.size() - 1);
+  // Nobody may be listening any more; there is then nobody to tell.
+  static_cast<void>(send_with_fd(control_.get(), bytes_of(message), -1));
+}
+
+}  // namespace sidecall::worker

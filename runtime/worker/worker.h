@@ -1,0 +1,70 @@
+// The worker process: takes listeners from its control socket and serves them to their end.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "worker/actor_pool.h"
+#include "worker/cgroup_sandbox.h"
+#include "worker/dispatcher.h"
+#include "worker/protocol.h"
+#include "worker/receiver.h"
+#include "worker/statistics.h"
+
+namespace sidecall::worker {
+
+// One thread runs it; each listener has a thread of its own, and calls that may sleep share a pool.
+// Shared between them: the dispatcher (immutable), the statistics (atomics), the sandbox's figures
+// and the ended list (a mutex each). Losing the control socket is no reason to end: it serves on
+// until its last listener is closed.
+class Worker {
+ public:
+  Worker(Dispatcher dispatcher, bool sync_wake_up, Statistics statistics, UniqueFd control);
+
+  // Returns when the last listener has closed after kFinish or after the control socket's end.
+  [[nodiscard]] Result<void> run();
+
+ private:
+  struct Served {
+    std::unique_ptr<Receiver> receiver;
+    UniqueFd watch;  // the listener once more, for its POLLHUP
+    bool hung_up = false;
+  };
+
+  void read_control();
+  [[nodiscard]] Result<void> add_listener(const ToWorker& message, UniqueFd fd);
+  void set_sync(kernel::Listener& listener);
+  void collect_ended();
+  [[nodiscard]] std::vector<pollfd> poll_set() const;
+  void look_at_listeners(const std::vector<pollfd>& polled);
+  [[nodiscard]] bool nudge_hung_up();
+  void tell(FromWorker::Kind kind, std::uint64_t tag, const std::string& text);
+
+  const Dispatcher dispatcher_;
+  const bool sync_wake_up_;
+  const Statistics statistics_;
+  UniqueFd control_;
+  UniqueFd wake_;  // eventfd: something is in ended_
+  const std::function<void(const std::string&)> report_;
+  CgroupSandbox sandbox_;
+  bool finishing_ = false;
+
+  std::mutex ended_mutex_;
+  std::vector<std::uint64_t> ended_;  // tags of listeners whose thread is at its end
+
+  // After all that their threads use, so that they end first; the pool before the receivers that
+  // submit to it.
+  ActorPool pool_;
+  std::map<std::uint64_t, Served> served_;
+};
+
+}  // namespace sidecall::worker

@@ -1,0 +1,202 @@
+#include "kernel/sandbox.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstddef>
+
+#include "base/file.h"
+#include "base/pass_fd.h"
+#include "kernel/target.h"
+
+namespace sidecall::testing {
+namespace {
+
+// arch and nr of every route, notified; all else allowed.
+Result<UniqueFd> install_filter(const emulators::Program& program) {
+  std::vector<sock_filter> code;
+  const auto jump_unless = [](std::uint32_t value) {
+    return sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 3, value};
+  };
+  for (const emulators::Route& route : program.routes) {
+    code.push_back({BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, arch)});
+    code.push_back(jump_unless(kernel::audit_arch(route.abi)));
+    code.push_back({BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)});
+    code.push_back({BPF_JMP | BPF_JEQ | BPF_K, 0, 1, static_cast<std::uint32_t>(route.nr)});
+    code.push_back({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF});
+  }
+  code.push_back({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW});
+  const sock_fprog filter{.len = static_cast<unsigned short>(code.size()), .filter = code.data()};
+  const long fd =
+      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+  if (fd < 0) return errno_failure("installing a filter");
+  return UniqueFd(static_cast<int>(fd));
+}
+
+bool write_map(pid_t pid, const char* name) {
+  const auto file = open_file("/proc/" + std::to_string(pid) + "/" + name, O_WRONLY);
+  return file && write_fd(file->get(), "0 " + std::to_string(kOutsideRoot) + " 65536\n");
+}
+
+struct Ends {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+
+Ends make_ends() {
+  std::array<int, 2> pair{-1, -1};
+  static_cast<void>(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()));
+  // A body that hangs becomes a failure, not a hanging test.
+  const timeval patience{.tv_sec = 60, .tv_usec = 0};
+  ::setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  return {UniqueFd(pair[0]), UniqueFd(pair[1])};
+}
+
+bool say(int socket, std::string_view word, int fd = -1) {
+  return send_with_fd(socket, word, fd).has_value();
+}
+
+std::string hear(int socket) {
+  auto received = receive_with_fds(socket, 65536);
+  return received ? received->bytes : received.error().message;
+}
+
+[[noreturn]] void run_body(int socket, const Body& body) {
+  Checks checks;
+  body(checks);
+  say(socket, checks.failures().empty() ? "fine" : checks.failures());
+  ::_exit(0);
+}
+
+[[noreturn]] void run_child(int socket, const SandboxOptions& options, const Body& body) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int namespaces = CLONE_NEWNS | CLONE_NEWUTS | (options.user_namespace ? CLONE_NEWUSER : 0);
+  if (::unshare(namespaces) != 0) {
+    say(socket, "no namespaces: " + errno_name(errno));
+    ::_exit(1);
+  }
+  say(socket, "unshared");
+  if (hear(socket) != "mapped") ::_exit(1);
+  if (options.user_namespace &&
+      (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)) {
+    say(socket, "no root inside: " + errno_name(errno));
+    ::_exit(1);
+  }
+  // As execve(2) leaves a container's process: its /proc files belong to its own user.
+  ::prctl(PR_SET_DUMPABLE, 1);
+  auto listener = install_filter(options.program);
+  if (!listener) {
+    say(socket, listener.error().message);
+    ::_exit(1);
+  }
+  say(socket, "listener", listener->get());
+  listener->reset();
+  if (hear(socket) != "go") ::_exit(1);
+  run_body(socket, body);
+}
+
+// The rest of run_in_sandbox, where the child exists.
+std::string serve(pid_t child, int socket, const SandboxOptions& options) {
+  if (auto word = hear(socket); word != "unshared") return word + "\n";
+  if (options.user_namespace && (!write_map(child, "uid_map") || !write_map(child, "gid_map"))) {
+    return "writing id maps: " + errno_name(errno) + "\n";
+  }
+  say(socket, "mapped");
+  auto word = receive_with_fds(socket, 65536);
+  if (!word || word->fds.size() != 1) return (word ? word->bytes : word.error().message) + "\n";
+  auto worker = worker::WorkerProcess::launch(
+      {.worker_path = SIDECALL_WORKER, .sandbox = "test", .cpus = {}, .program = &options.program});
+  if (!worker) return worker.error().message + "\n";
+  const auto ready = worker->receive_report();
+  if (!ready || ready->kind != worker::WorkerReport::Kind::kReady) return "worker not ready\n";
+  if (auto added = worker->add_listener(word->fds.front().get(), 1, child, child); !added) {
+    return added.error().message + "\n";
+  }
+  say(socket, "go");
+  if (options.meanwhile) options.meanwhile(*worker, child);
+  std::string outcome = hear(socket);
+  if (outcome == "fine") outcome.clear();
+  for (;;) {
+    const auto report = worker->receive_report();
+    if (!report || report->kind == worker::WorkerReport::Kind::kEnded) break;
+    if (report->kind == worker::WorkerReport::Kind::kListenerClosed) {
+      static_cast<void>(worker->finish());
+    } else if (report->kind == worker::WorkerReport::Kind::kMessage) {
+      outcome += "worker: " + report->text + "\n";
+    }
+  }
+  int status = 0;
+  ::waitpid(worker->pid(), &status, 0);
+  if (status != 0) outcome += "worker ended with status " + std::to_string(status) + "\n";
+  return outcome;
+}
+
+}  // namespace
+
+void Checks::expect(bool held, const std::string& what) {
+  if (!held) failures_ += what + "\n";
+}
+
+void Checks::expect_ok(long result, const std::string& what) {
+  expect(result >= 0, what + ": " + errno_name(errno) + " instead of success");
+}
+
+void Checks::expect_errno(long result, int number, const std::string& what) {
+  const std::string got = result >= 0 ? std::to_string(result) : errno_name(errno);
+  expect(result == -1 && errno == number, what + ": " + got + " instead of " + errno_name(number));
+}
+
+std::string run_natively(const Body& body) {
+  const Ends ends = make_ends();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::unshare(CLONE_NEWNS | CLONE_NEWUTS);
+    run_body(ends.theirs.get(), body);
+  }
+  std::string outcome = hear(ends.ours.get());
+  ::waitpid(child, nullptr, 0);
+  return outcome == "fine" ? "" : outcome;
+}
+
+std::string run_in_sandbox(const SandboxOptions& options, const Body& body) {
+  Ends ends = make_ends();
+  const pid_t child = ::fork();
+  if (child == 0) run_child(ends.theirs.get(), options, body);
+  ends.theirs.reset();
+  std::string outcome = serve(child, ends.ours.get(), options);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  return outcome;
+}
+
+emulators::Program emulate(const std::string& emulator, emulators::Options options,
+                           const std::vector<std::pair<kernel::Abi, int>>& calls) {
+  emulators::Program program;
+  program.policy = "test";
+  program.instances.push_back({.emulator = emulator, .options = std::move(options)});
+  for (const auto& [abi, member_nr] : calls) {
+    emulators::Route route{.abi = abi, .nr = member_nr, .name = emulator, .rules = {}};
+    emulators::Rule rule;
+    rule.action = emulators::Rule::Action::kEmulate;
+    // Of one ABI the calls are given in the order of the row's members.
+    for (const emulators::Route& before : program.routes) rule.member += before.abi == abi ? 1 : 0;
+    route.rules.push_back(rule);
+    program.routes.push_back(route);
+  }
+  return program;
+}
+
+}  // namespace sidecall::testing

@@ -1,0 +1,221 @@
+// A real worker process over real notifications.
+#include <dirent.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <thread>
+
+#include "base/file.h"
+#include "gtest/gtest.h"
+#include "kernel/sandbox.h"
+#include "kernel/thread_directory.h"
+#include "kernel/trial.h"
+
+namespace sidecall::testing {
+namespace {
+
+using emulators::Program;
+using emulators::Rule;
+
+#if defined(__x86_64__)
+constexpr kernel::Abi kNative = kernel::Abi::kX86_64;
+#else
+constexpr kernel::Abi kNative = kernel::Abi::kAArch64;
+#endif
+
+class WorkerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  }
+};
+
+Rule rule(emulators::Conditions when, Rule::Action action, std::int64_t number) {
+  Rule made;
+  made.when = std::move(when);
+  made.action = action;
+  made.number = number;
+  return made;
+}
+
+emulators::Conditions first_argument_is(std::uint64_t value) {
+  return {{.index = 0, .op = emulators::Compare::kEqual, .value = value}};
+}
+
+// getppid: fails where its first register is 1, gives 4242 where that is 2, else is the kernel's.
+Program declared_answers() {
+  Program program;
+  program.policy = "declared";
+  program.routes.push_back({.abi = kNative,
+                            .nr = SYS_getppid,
+                            .name = "getppid",
+                            .rules = {rule(first_argument_is(1), Rule::Action::kErrno, EACCES),
+                                      rule(first_argument_is(2), Rule::Action::kValue, 4242)}});
+  return program;
+}
+
+TEST_F(WorkerTest, GivesDeclaredAnswers) {
+  const SandboxOptions options{.program = declared_answers(), .meanwhile = {}};
+  EXPECT_EQ(run_in_sandbox(options,
+                           [](Checks& checks) {
+                             checks.expect_errno(::syscall(SYS_getppid, 1), EACCES, "errno");
+                             checks.expect(::syscall(SYS_getppid, 2) == 4242, "value");
+                             const long parent = ::syscall(SYS_getppid, 3);
+                             checks.expect(parent > 0 && parent != 4242, "continued");
+                           }),
+            "");
+}
+
+TEST_F(WorkerTest, CountsWhatItAnswers) {
+  std::array<std::uint64_t, 4> seen{};
+  const SandboxOptions options{
+      .program = declared_answers(), .meanwhile = [&](worker::WorkerProcess& process, pid_t child) {
+        siginfo_t end{};
+        ::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT);
+        const auto& route = process.statistics().routes().front();
+        seen = {route.calls, route.verdicts[0], route.verdicts[1], route.verdicts[2]};
+        EXPECT_STREQ(route.name.data(), "getppid");
+        EXPECT_GT(route.latency.quantile(0.5), 0U);
+      }};
+  EXPECT_EQ(run_in_sandbox(options,
+                           [](Checks& checks) {
+                             long sum = 0;
+                             for (int count = 0; count < 30; ++count) {
+                               sum += ::syscall(SYS_getppid, count % 3);
+                             }
+                             checks.expect(sum != 0, "called");
+                           }),
+            "");
+  EXPECT_EQ(seen, (std::array<std::uint64_t, 4>{30, 10, 10, 10}));
+}
+
+TEST_F(WorkerTest, CallersMayDieAtAnyMoment) {
+  const SandboxOptions options{.program = declared_answers(), .meanwhile = {}};
+  EXPECT_EQ(run_in_sandbox(options,
+                           [](Checks& checks) {
+                             for (int round = 0; round < 300; ++round) {
+                               const pid_t caller = ::fork();
+                               if (caller == 0) {
+                                 for (;;) ::syscall(SYS_getppid, 2);
+                               }
+                               std::this_thread::sleep_for(std::chrono::microseconds(round * 3));
+                               ::kill(caller, SIGKILL);
+                               ::waitpid(caller, nullptr, 0);
+                             }
+                             checks.expect(::syscall(SYS_getppid, 2) == 4242, "still served");
+                           }),
+            "");
+}
+
+TEST_F(WorkerTest, ManyThreadsGetTheirOwnAnswers) {
+  const SandboxOptions options{.program = declared_answers(), .meanwhile = {}};
+  EXPECT_EQ(run_in_sandbox(options,
+                           [](Checks& checks) {
+                             std::atomic<int> wrong{0};
+                             std::vector<std::thread> threads;
+                             for (int index = 0; index < 8; ++index) {
+                               threads.emplace_back([&wrong] {
+                                 for (int count = 0; count < 2000; ++count) {
+                                   errno = 0;
+                                   if (::syscall(SYS_getppid, 2) != 4242) ++wrong;
+                                   if (::syscall(SYS_getppid, 1) != -1 || errno != EACCES) ++wrong;
+                                 }
+                               });
+                             }
+                             for (auto& thread : threads) thread.join();
+                             checks.expect(wrong == 0, "wrong answers: " + std::to_string(wrong));
+                           }),
+            "");
+}
+
+std::string status_line(pid_t pid, const std::string& key) {
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/status");
+  if (!text) return text.error().message;
+  const auto at = text->find("\n" + key + ":\t");
+  if (at == std::string::npos) return "no " + key;
+  const auto start = at + key.size() + 3;
+  return text->substr(start, text->find('\n', start) - start);
+}
+
+TEST_F(WorkerTest, KeepsOnlyWhatItsEmulatorsNeed) {
+  const SandboxOptions options{
+      .program = declared_answers(), .meanwhile = [](worker::WorkerProcess& process, pid_t) {
+        for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+          EXPECT_EQ(status_line(process.pid(), set), "0000000000000000") << set;
+        }
+        EXPECT_EQ(status_line(process.pid(), "NoNewPrivs"), "1");
+      }};
+  EXPECT_EQ(run_in_sandbox(options, [](Checks&) {}), "");
+}
+
+// /proc/PID/fd of the worker is not ours to list where it is undumpable and we lack a capability;
+// as root it is.
+std::size_t open_descriptors(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/fd";
+  DIR* const directory = ::opendir(path.c_str());
+  if (directory == nullptr) return 0;
+  std::size_t count = 0;
+  while (::readdir(directory) != nullptr) ++count;
+  ::closedir(directory);
+  return count;
+}
+
+TEST_F(WorkerTest, ServesListenersThatComeLaterAndLetsThemGo) {
+  const SandboxOptions options{
+      .program = declared_answers(), .meanwhile = [](worker::WorkerProcess& process, pid_t child) {
+        std::size_t before = 0;
+        for (int round = 0; round < 20; ++round) {
+          auto trial = kernel::Trial::start(
+              SYS_getppid, [] { return ::syscall(SYS_getppid, 2) == 4242 ? 0 : 1; });
+          ASSERT_TRUE(trial) << trial.error().message;
+          const UniqueFd listener = trial->take_listener();
+          ASSERT_TRUE(process.add_listener(listener.get(), 100 + static_cast<unsigned>(round),
+                                           trial->pid(), child));
+          EXPECT_EQ(trial->wait(), 0);
+          const auto report = process.receive_report();
+          ASSERT_TRUE(report);
+          EXPECT_EQ(report->kind, worker::WorkerReport::Kind::kListenerClosed) << report->text;
+          EXPECT_EQ(report->tag, 100 + static_cast<unsigned>(round));
+          if (round == 0) before = open_descriptors(process.pid());
+        }
+        EXPECT_EQ(open_descriptors(process.pid()), before);
+      }};
+  EXPECT_EQ(run_in_sandbox(options,
+                           [](Checks& checks) {
+                             std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                             checks.expect(::syscall(SYS_getppid, 2) == 4242, "served");
+                           }),
+            "");
+}
+
+TEST_F(WorkerTest, RefusesAForeignDescriptorAndServesOn) {
+  const SandboxOptions options{
+      .program = declared_answers(), .meanwhile = [](worker::WorkerProcess& process, pid_t child) {
+        ASSERT_TRUE(process.add_listener(STDERR_FILENO, 77, child, child));
+        const auto report = process.receive_report();
+        ASSERT_TRUE(report);
+        EXPECT_EQ(report->kind, worker::WorkerReport::Kind::kMessage);
+        EXPECT_NE(report->text.find("not a seccomp listener"), std::string::npos) << report->text;
+        const auto closed = process.receive_report();
+        ASSERT_TRUE(closed);
+        EXPECT_EQ(closed->kind, worker::WorkerReport::Kind::kListenerClosed);
+      }};
+  EXPECT_EQ(run_in_sandbox(
+                options,
+                [](Checks& checks) { checks.expect(::syscall(SYS_getppid, 2) == 4242, "served"); }),
+            "");
+}
+
+TEST(WorkerProgram, DoesNotStartByHand) {
+  const int status = std::system(SIDECALL_WORKER " by-hand >/dev/null 2>&1 3>&- 4>&- 5>&-");
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+}
+
+}  // namespace
+}  // namespace sidecall::testing

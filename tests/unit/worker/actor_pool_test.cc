@@ -1,0 +1,131 @@
+#include "worker/actor_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "support/fake_actor.h"
+
+namespace sidecall::worker {
+namespace {
+
+Result<std::unique_ptr<kernel::Actor>> fake_actor() {
+  return std::make_unique<support::FakeActor>();
+}
+
+TEST(ActorPool, AWorkThatSleepsHoldsNoOtherBack) {
+  std::latch release(1);
+  std::latch done(1);
+  ActorPool pool(2, fake_actor);
+  pool.submit([&](kernel::Actor&) { release.wait(); });
+  pool.submit([&](kernel::Actor&) { done.count_down(); });
+  done.wait();  // for ever, if the second waited for the first
+  release.count_down();
+}
+
+TEST(ActorPool, NeverHasMoreThreadsThanItMay) {
+  constexpr int kMost = 3;
+  constexpr int kWorks = 60;
+  std::atomic<int> actors = 0;
+  std::atomic<int> works = 0;
+  {
+    ActorPool pool(kMost, [&] {
+      ++actors;
+      return fake_actor();
+    });
+    for (int work = 0; work < kWorks; ++work) {
+      pool.submit([&](kernel::Actor&) { ++works; });
+    }
+  }
+  EXPECT_EQ(works, kWorks);
+  EXPECT_GE(actors, 1);
+  EXPECT_LE(actors, kMost);
+}
+
+TEST(ActorPool, StartsAThreadForEachOfTheWorksThatAreBusy) {
+  constexpr int kMost = 4;
+  std::latch all_run(kMost);
+  ActorPool pool(kMost, fake_actor);
+  for (int work = 0; work < kMost; ++work) {
+    pool.submit([&](kernel::Actor&) { all_run.arrive_and_wait(); });
+  }
+  all_run.wait();
+}
+
+TEST(ActorPool, StartsNoThreadBeforeThereIsWork) {
+  std::atomic<int> actors = 0;
+  {
+    const ActorPool pool(8, [&] {
+      ++actors;
+      return fake_actor();
+    });
+  }
+  EXPECT_EQ(actors, 0);
+}
+
+TEST(ActorPool, AnActorStaysOnItsThread) {
+  std::mutex mutex;
+  std::set<std::pair<kernel::Actor*, std::thread::id>> seen;
+  std::set<kernel::Actor*> actors;
+  {
+    ActorPool pool(3, fake_actor);
+    for (int work = 0; work < 100; ++work) {
+      pool.submit([&](kernel::Actor& actor) {
+        const std::lock_guard lock(mutex);
+        seen.emplace(&actor, std::this_thread::get_id());
+        actors.insert(&actor);
+      });
+    }
+  }
+  EXPECT_FALSE(seen.empty());
+  EXPECT_EQ(seen.size(), actors.size());
+}
+
+TEST(ActorPool, ItsEndFinishesWhatIsQueued) {
+  std::vector<int> order;
+  {
+    std::latch first_runs(1);
+    std::latch release(1);
+    ActorPool pool(1, fake_actor);
+    pool.submit([&](kernel::Actor&) {
+      first_runs.count_down();
+      release.wait();
+    });
+    first_runs.wait();
+    for (int work = 0; work < 10; ++work) {
+      pool.submit([&order, work](kernel::Actor&) { order.push_back(work); });
+    }
+    release.count_down();
+  }
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+// What a work owns may do anything at its end: submit more, for one.
+TEST(ActorPool, AWorkIsDestroyedWithoutTheLock) {
+  std::latch done(1);
+  ActorPool pool(1, fake_actor);
+  std::shared_ptr<void> owned(
+      nullptr, [&](void*) { pool.submit([&](kernel::Actor&) { done.count_down(); }); });
+  pool.submit([owned = std::move(owned)](kernel::Actor&) {});
+  done.wait();
+}
+
+TEST(ActorPoolDeathTest, AThreadThatCannotActEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        ActorPool pool(
+            1, []() -> Result<std::unique_ptr<kernel::Actor>> { return failure("no such right"); });
+        pool.submit([](kernel::Actor&) {});
+      },
+      "sidecall-worker: no such right");
+}
+
+}  // namespace
+}  // namespace sidecall::worker
