@@ -1,0 +1,113 @@
+#include "policy/call_plan.h"
+
+#include <algorithm>
+
+namespace sidecall::policy {
+namespace {
+
+using Action = PolicyRule::Action;
+
+// A value that seccomp's own ERRNO cannot return: it can return 0, and errors.
+bool is_value(const PolicyRule& rule) {
+  return rule.action == Action::kReturn && rule.number != 0;
+}
+
+FilterAction action_of(const PolicyRule& rule) {
+  switch (rule.action) {
+    case Action::kEmulate:
+      return notify_action();
+    case Action::kReturn:
+      return is_value(rule) ? notify_action() : FilterAction{"SCMP_ACT_ERRNO", 0};
+    case Action::kErrno:
+      return {"SCMP_ACT_ERRNO", static_cast<std::uint32_t>(rule.number)};
+    case Action::kLog:
+      return {"SCMP_ACT_LOG"};
+    case Action::kKillProcess:
+      return {"SCMP_ACT_KILL_PROCESS"};
+    case Action::kKillThread:
+      return {"SCMP_ACT_KILL_THREAD"};
+    case Action::kContinue:
+      return allow_action();
+  }
+  return {"SCMP_ACT_KILL_PROCESS"};
+}
+
+emulators::Conditions both(emulators::Conditions conditions, const emulators::Conditions& more) {
+  conditions.insert(conditions.end(), more.begin(), more.end());
+  return conditions;
+}
+
+Result<CallRule> rule_for(const PolicyRule& rule, const std::string& syscall) {
+  if (rule.action != Action::kEmulate) return CallRule{&rule};
+  const emulators::Row* row = emulators::find_row(rule.emulator);
+  if (row == nullptr) return failure(rule.json_path + ": no emulator \"" + rule.emulator + "\"");
+  const auto member =
+      std::find_if(row->members.begin(), row->members.end(),
+                   [&](const emulators::Member& each) { return each.syscall == syscall; });
+  if (member == row->members.end()) {
+    return failure(rule.json_path + ": emulator \"" + rule.emulator + "\" has no " + syscall);
+  }
+  return CallRule{&rule, &*member, static_cast<std::uint32_t>(member - row->members.begin())};
+}
+
+}  // namespace
+
+Result<std::vector<CallPlan>> plan_calls(const Policy& policy) {
+  std::vector<CallPlan> plans;
+  for (const PolicyRule& rule : policy.rules) {
+    for (const std::string& syscall : rule.syscalls) {
+      auto call = rule_for(rule, syscall);
+      if (!call) return pass_on(std::move(call));
+      auto plan = std::find_if(plans.begin(), plans.end(),
+                               [&](const CallPlan& each) { return each.syscall == syscall; });
+      if (plan == plans.end()) plan = plans.insert(plan, CallPlan{syscall, {}});
+      plan->rules.push_back(*call);
+    }
+  }
+  return plans;
+}
+
+std::vector<FilterRule> filter_rules(const CallPlan& plan, std::span<const FilterRule> base) {
+  std::vector<FilterRule> rules;
+  for (const auto& [rule, member, index] : plan.rules) {
+    if (member == nullptr || member->notify.empty()) {
+      rules.push_back({rule->when, action_of(*rule)});
+      continue;
+    }
+    for (const emulators::Conditions& wanted : member->notify) {
+      rules.push_back({both(rule->when, wanted), notify_action()});
+    }
+    for (const FilterRule& other : base) {
+      rules.push_back({both(rule->when, other.when), other.action});
+    }
+  }
+  rules.insert(rules.end(), base.begin(), base.end());
+  return rules;
+}
+
+bool worker_can_decide(const CallPlan& plan) {
+  return std::none_of(plan.rules.begin(), plan.rules.end(), [](const CallRule& call) {
+    return call.rule->action == Action::kLog || call.rule->action == Action::kKillProcess ||
+           call.rule->action == Action::kKillThread;
+  });
+}
+
+bool needs_worker(const CallPlan& plan) {
+  const bool answers = std::any_of(plan.rules.begin(), plan.rules.end(), [](const CallRule& call) {
+    return action_of(*call.rule) == notify_action();
+  });
+  if (answers || !worker_can_decide(plan)) return answers;
+  // What no filter can express over the hardest of those bases over which the worker may step in,
+  // one that allows the call and where nothing of it goes without saying, the worker decides.
+  const FilterRule allowing{{}, allow_action()};
+  return !make_disjoint(filter_rules(plan, {&allowing, 1}), FilterAction{}).has_value();
+}
+
+FilterAction allow_action() {
+  return {"SCMP_ACT_ALLOW"};
+}
+FilterAction notify_action() {
+  return {"SCMP_ACT_NOTIFY"};
+}
+
+}  // namespace sidecall::policy

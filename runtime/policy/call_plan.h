@@ -1,0 +1,45 @@
+// A policy seen from one system call: what it says about that call alone.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emulators/table.h"
+#include "policy/filter_rule.h"
+#include "policy/policy.h"
+
+namespace sidecall::policy {
+
+// Points into the policy and the emulators' table.
+struct CallRule {
+  const PolicyRule* rule = nullptr;
+  const emulators::Member* member = nullptr;  // kEmulate only
+  std::uint32_t member_index = 0;
+};
+
+struct CallPlan {
+  std::string syscall;
+  std::vector<CallRule> rules;  // the first match wins
+};
+
+// Every call that the policy speaks of, in its order. Fails where a rule names what the table
+// lacks, which parse_policy() refuses.
+[[nodiscard]] Result<std::vector<CallPlan>> plan_calls(const Policy& policy);
+
+// The plan over what a base profile does with the call, as one list of which the first match wins.
+// `base` ends in a rule without conditions. Where an emulator's rule matches but none of the calls
+// it wants to see, the base decides.
+[[nodiscard]] std::vector<FilterRule> filter_rules(const CallPlan& plan,
+                                                   std::span<const FilterRule> base);
+
+// Whether the worker can decide all of the call's rules: it cannot log or kill as the kernel does.
+[[nodiscard]] bool worker_can_decide(const CallPlan& plan);
+// Whether the worker has to decide any of them over some base profile.
+[[nodiscard]] bool needs_worker(const CallPlan& plan);
+
+// The actions of the OCI specification that sidecall itself reasons about.
+[[nodiscard]] FilterAction allow_action();
+[[nodiscard]] FilterAction notify_action();
+
+}  // namespace sidecall::policy

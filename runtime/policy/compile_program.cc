@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include "policy/call_plan.h"
+#include "policy/compile.h"
+#include "policy/syscall_names.h"
+
+namespace sidecall::policy {
+namespace {
+
+using emulators::Program;
+using emulators::Route;
+using emulators::Rule;
+
+// Numbers the policy's emulate rules as the program's instances.
+class Instances {
+ public:
+  explicit Instances(Program& program) : program_(program) {}
+  std::uint32_t of(const PolicyRule& rule) {
+    const auto [found, added] =
+        numbers_.emplace(&rule, static_cast<std::uint32_t>(program_.instances.size()));
+    if (added) program_.instances.push_back({rule.emulator, rule.options});
+    return found->second;
+  }
+
+ private:
+  Program& program_;
+  std::map<const PolicyRule*, std::uint32_t> numbers_;
+};
+
+Rule worker_rule(const CallRule& call, Instances& instances) {
+  Rule rule{.when = call.rule->when};
+  switch (call.rule->action) {
+    case PolicyRule::Action::kEmulate:
+      rule.action = Rule::Action::kEmulate;
+      rule.instance = instances.of(*call.rule);
+      rule.member = call.member_index;
+      break;
+    case PolicyRule::Action::kReturn:
+      rule.action = Rule::Action::kValue;
+      rule.number = call.rule->number;
+      break;
+    case PolicyRule::Action::kErrno:
+      rule.action = Rule::Action::kErrno;
+      rule.number = call.rule->number;
+      break;
+    case PolicyRule::Action::kContinue:
+      rule.action = Rule::Action::kContinue;
+      break;
+    case PolicyRule::Action::kLog:
+    case PolicyRule::Action::kKillProcess:
+    case PolicyRule::Action::kKillThread:
+      // The filter does this and never notifies it. Should it come all the same: fail closed.
+      rule.action = Rule::Action::kErrno;
+      rule.number = EPERM;
+      break;
+  }
+  return rule;
+}
+
+}  // namespace
+
+Result<Program> compile_program(const Policy& policy) {
+  const auto plans = plan_calls(policy);
+  if (!plans) return tl::unexpected<Error>(plans.error());
+  Program program;
+  program.policy = policy.name;
+  program.sync_wake_up = policy.sync_wake_up;
+  Instances instances(program);
+  for (const CallPlan& plan : *plans) {
+    if (!needs_worker(plan)) continue;
+    for (const kernel::Abi abi : host_abis()) {
+      const auto number = syscall_number(abi, plan.syscall);
+      if (!number) continue;
+      const auto twin =
+          std::find_if(program.routes.begin(), program.routes.end(),
+                       [&](const Route& route) { return route.abi == abi && route.nr == *number; });
+      if (twin != program.routes.end()) {
+        return failure(plan.rules.front().rule->json_path + ": " + plan.syscall + " and " +
+                       twin->name + " are the same call on " + std::string(kernel::abi_name(abi)) +
+                       ": keep one of the names");
+      }
+      Route& route = program.routes.emplace_back(Route{abi, *number, plan.syscall, {}});
+      for (const CallRule& call : plan.rules) {
+        route.rules.push_back(worker_rule(call, instances));
+      }
+    }
+  }
+  return program;
+}
+
+}  // namespace sidecall::policy

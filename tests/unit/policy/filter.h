@@ -1,0 +1,34 @@
+// A seccomp filter as a runtime would install it, run in this process.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "kernel/abi.h"
+#include "oci/seccomp.h"
+#include "policy/filter_rule.h"
+
+namespace sidecall::policy {
+
+using Registers = std::array<std::uint64_t, 6>;
+
+class Filter {
+ public:
+  // Builds the profile with libseccomp in the steps of crun and runc: rules with the default action
+  // are skipped, and two conditions on one register make each condition a rule of its own. A rule
+  // that libseccomp refuses is an error.
+  [[nodiscard]] static Result<Filter> build(const oci::SeccompProfile& profile);
+
+  // What the kernel would do with the call. Registers of a 32-bit ABI are given zero-extended.
+  [[nodiscard]] FilterAction decide(kernel::Abi abi, int nr, const Registers& args) const;
+  [[nodiscard]] std::size_t size() const { return program_.size(); }
+
+ private:
+  std::vector<sock_filter> program_;
+};
+
+}  // namespace sidecall::policy
