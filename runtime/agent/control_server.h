@@ -1,0 +1,39 @@
+// The agent's gRPC server.
+#pragma once
+
+#include <memory>
+
+#include "agent/snapshot.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace grpc {
+class Server;
+}
+
+namespace sidecall::agent {
+
+class AgentService;
+
+// sidecall.v1.Agent and grpc.health.v1.Health, on connections that others accept: gRPC's C++ server
+// does not tell who its peer is, so that is found out before it gets to see one. Serves on threads
+// of its own and reads only the board.
+class ControlServer {
+ public:
+  // `board` must outlive it.
+  [[nodiscard]] static Result<std::unique_ptr<ControlServer>> start(const SnapshotBoard& board);
+  ControlServer(const ControlServer&) = delete;
+  ControlServer& operator=(const ControlServer&) = delete;
+  // Ends calls that are still running.
+  ~ControlServer();
+
+  // A connected, non-blocking stream socket of a trusted peer.
+  void serve(UniqueFd connection);
+
+ private:
+  ControlServer(std::unique_ptr<AgentService> service, std::unique_ptr<grpc::Server> server);
+  std::unique_ptr<AgentService> service_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace sidecall::agent

@@ -1,0 +1,60 @@
+// The seam between the agent's bookkeeping and the host: policies, processes, CPUs.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "emulators/program.h"
+#include "placement/cpu_set.h"
+#include "worker/launch.h"
+#include "worker/statistics.h"
+
+namespace sidecall::agent {
+
+// One worker process. Destroying it leaves the process alone.
+class Worker {
+ public:
+  Worker() = default;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  virtual ~Worker() = default;
+
+  [[nodiscard]] virtual pid_t pid() const = 0;
+  [[nodiscard]] virtual int pidfd() const = 0;       // readable once it has exited
+  [[nodiscard]] virtual int control_fd() const = 0;  // readable: receive_report()
+  // Stays mapped for as long as anybody holds it, the worker's end included.
+  [[nodiscard]] virtual std::shared_ptr<const worker::Statistics> statistics() const = 0;
+  // As of worker::WorkerProcess.
+  [[nodiscard]] virtual Result<void> add_listener(int listener, std::uint64_t tag, pid_t pid,
+                                                  pid_t first_pid) = 0;
+  [[nodiscard]] virtual Result<void> finish() = 0;
+  [[nodiscard]] virtual Result<worker::WorkerReport> receive_report() = 0;
+  virtual void kill() = 0;
+  // Reaps it, once pidfd() is readable, and says how it ended: "exit status 1", "signal 9".
+  [[nodiscard]] virtual std::string reap() = 0;
+};
+
+// Every method is called on the loop's thread and returns at once.
+class Host {
+ public:
+  Host() = default;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  virtual ~Host() = default;
+
+  // The policy of this name, read afresh and compiled.
+  [[nodiscard]] virtual Result<emulators::Program> load_program(std::string_view policy) = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Worker>> launch(const std::string& sandbox,
+                                                               const emulators::Program& program,
+                                                               const placement::CpuSet& cpus) = 0;
+  [[nodiscard]] virtual Result<placement::CpuSet> sandbox_cpus(pid_t pid) = 0;
+  [[nodiscard]] virtual Result<void> place(pid_t worker, const placement::CpuSet& cpus) = 0;
+  [[nodiscard]] virtual bool is_alive(pid_t pid) = 0;
+};
+
+}  // namespace sidecall::agent

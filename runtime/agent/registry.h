@@ -1,0 +1,56 @@
+// All sandboxes of the node, and what happens when something about one of them arrives.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/event_loop.h"
+#include "agent/hook_intake.h"
+#include "agent/host.h"
+#include "agent/listener_intake.h"
+#include "agent/log.h"
+#include "agent/sandbox.h"
+#include "agent/snapshot.h"
+
+namespace sidecall::agent {
+
+struct RegistryOptions {
+  std::string default_policy;
+  SandboxTimes times;
+  std::chrono::milliseconds placement_interval{500};
+};
+
+// Lives on the loop's thread; what others may see of it is on the board.
+class Registry final : public HookHandler {
+ public:
+  // All must outlive it.
+  Registry(EventLoop& loop, Host& host, const Log& log, SnapshotBoard& board,
+           RegistryOptions options);
+
+  // A listener has come: of a container's first process, or of one exec'd into it. Where it cannot
+  // be served it is logged and closed, and what it stood for fails with ENOSYS.
+  void take(Delivery delivery);
+  // Answers once a worker is ready for the container's listener.
+  void expect(oci::State state, HookAnswer answer) override;
+  void forget(const oci::State& state) override;
+
+ private:
+  // The one of that id whose life has not ended; at most one.
+  [[nodiscard]] Sandbox* find(std::string_view id);
+  [[nodiscard]] Result<Sandbox*> add(const oci::State& state, std::string_view policy);
+  void remove(const Sandbox& sandbox);
+  void publish();
+  void follow_cpus();
+
+  EventLoop& loop_;
+  Host& host_;
+  const Log& log_;
+  SnapshotBoard& board_;
+  RegistryOptions options_;
+  std::vector<std::unique_ptr<Sandbox>> sandboxes_;  // oldest first
+  EventLoop::Handle placement_timer_;                // armed while there are sandboxes
+};
+
+}  // namespace sidecall::agent

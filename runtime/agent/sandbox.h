@@ -1,0 +1,128 @@
+// One sandbox: its worker, its listeners, its life.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/backoff.h"
+#include "agent/event_loop.h"
+#include "agent/host.h"
+#include "agent/log.h"
+#include "agent/snapshot.h"
+#include "base/unique_fd.h"
+#include "emulators/program.h"
+#include "placement/cpu_set.h"
+
+namespace sidecall::agent {
+
+struct SandboxTimes {
+  std::chrono::milliseconds expected{60'000};  // between looks whether an expected one still lives
+  std::chrono::milliseconds ready{10'000};     // from a worker's launch to its first report
+  std::chrono::milliseconds end_grace{5000};   // from asking a worker to end to killing it
+};
+
+struct Identity {
+  std::string id;
+  std::string bundle;
+  pid_t pid = 0;  // the container's first process
+  std::map<std::string, std::string> annotations;
+};
+
+// Expected until its first listener comes, serving until its last one is closed, ending until its
+// worker has exited. Lives on the loop's thread.
+//
+// It keeps a descriptor of its own of every listener that its worker serves: a worker that dies is
+// replaced and given all of them again, and the container sees a delay, never ENOSYS
+// (ARCHITECTURE.md, invariant 9). It does not watch those descriptors, because each watcher of a
+// listener is woken for every notification; that a listener has closed is the worker's to report.
+class Sandbox {
+ public:
+  struct Context {
+    EventLoop& loop;
+    Host& host;
+    const Log& log;
+    SandboxTimes times;
+  };
+  struct Events {
+    std::function<void()> changed;             // view() has changed
+    std::function<void(const Sandbox&)> gone;  // it is over; destroy it, but not within this call
+  };
+  using Ready = std::function<void(Result<void>)>;
+
+  Sandbox(const Context& context, Identity identity, emulators::Program program, Events events);
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+  ~Sandbox() = default;  // its worker, if it has one, serves on
+
+  // Launches the first worker. After an error it is of no use.
+  [[nodiscard]] Result<void> start();
+  // Calls back once, when the worker is ready or has failed to become so.
+  void when_ready(Ready ready);
+  // `pid` is the process that the listener's filter was installed for.
+  void add_listener(UniqueFd listener, pid_t pid);
+  // No listener is to come any more.
+  void end();
+  // Moves the worker after the sandbox, where its CPUs have changed.
+  void follow_cpus();
+
+  [[nodiscard]] const Identity& identity() const { return identity_; }
+  [[nodiscard]] const std::string& policy() const { return program_.policy; }
+  [[nodiscard]] SandboxState state() const { return state_; }
+  // Whether it had listeners and the last user of each has exited, which its worker may not have
+  // reported yet.
+  [[nodiscard]] bool is_deserted() const;
+  [[nodiscard]] SandboxView view() const;
+
+ private:
+  struct Served {
+    UniqueFd listener;
+    pid_t pid = 0;
+  };
+
+  [[nodiscard]] Result<void> launch_worker();
+  void replace_worker();
+  void schedule_replacement();
+  void read_report();
+  void on_report(const worker::WorkerReport& report);
+  void on_ready();
+  void on_exit();
+  void hand_over(std::uint64_t tag, const Served& served);
+  void drop_deserted_listeners();
+  void watch_expected();
+  void kill_after(std::chrono::milliseconds delay, std::string cause);
+  void answer_waiting(const Result<void>& outcome);
+  void conclude();
+
+  Context context_;
+  Identity identity_;
+  emulators::Program program_;
+  Events events_;
+  SandboxState state_ = SandboxState::kExpected;
+  std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();
+  std::uint64_t next_tag_ = 1;
+  std::map<std::uint64_t, Served> listeners_;
+  std::vector<Ready> waiting_;
+
+  std::unique_ptr<Worker> worker_;  // null while one is being replaced
+  bool worker_ready_ = false;
+  bool ever_ready_ = false;
+  std::uint32_t restarts_ = 0;
+  Backoff backoff_;
+  placement::CpuSet cpus_;
+  std::optional<placement::CpuSet> refused_cpus_;  // logged once, not twice a second
+
+  // After worker_: they go before the descriptors that they watch.
+  EventLoop::Handle control_watch_;
+  EventLoop::Handle exit_watch_;
+  EventLoop::Handle kill_timer_;
+  EventLoop::Handle replace_timer_;
+  EventLoop::Handle expected_timer_;
+};
+
+}  // namespace sidecall::agent

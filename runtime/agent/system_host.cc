@@ -1,0 +1,83 @@
+#include "agent/system_host.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "placement/placement.h"
+#include "policy/compile.h"
+#include "policy/policy.h"
+
+namespace sidecall::agent {
+namespace {
+
+class SystemWorker final : public Worker {
+ public:
+  explicit SystemWorker(worker::WorkerProcess process)
+      : process_(std::make_shared<worker::WorkerProcess>(std::move(process))) {}
+
+  pid_t pid() const override { return process_->pid(); }
+  int pidfd() const override { return process_->pidfd(); }
+  int control_fd() const override { return process_->control_fd(); }
+  std::shared_ptr<const worker::Statistics> statistics() const override {
+    return {process_, &process_->statistics()};
+  }
+  Result<void> add_listener(int listener, std::uint64_t tag, pid_t pid, pid_t first_pid) override {
+    return process_->add_listener(listener, tag, pid, first_pid);
+  }
+  Result<void> finish() override { return process_->finish(); }
+  Result<worker::WorkerReport> receive_report() override { return process_->receive_report(); }
+  void kill() override { ::syscall(SYS_pidfd_send_signal, process_->pidfd(), SIGKILL, nullptr, 0); }
+  std::string reap() override {
+    siginfo_t info{};
+    const auto pidfd = static_cast<id_t>(process_->pidfd());
+    if (::waitid(P_PIDFD, pidfd, &info, WEXITED | WNOHANG) != 0) return errno_name(errno);
+    const bool exited = info.si_code == CLD_EXITED;
+    return (exited ? "exit status " : "signal ") + std::to_string(info.si_status);
+  }
+
+ private:
+  std::shared_ptr<worker::WorkerProcess> process_;
+};
+
+}  // namespace
+
+SystemHost::SystemHost(std::string policy_directory, std::string worker_path)
+    : policy_directory_(std::move(policy_directory)), worker_path_(std::move(worker_path)) {}
+
+Result<emulators::Program> SystemHost::load_program(std::string_view policy) {
+  auto loaded = policy::load_policy(policy_directory_, policy);
+  if (!loaded) return pass_on(std::move(loaded));
+  return policy::compile_program(*loaded);
+}
+
+Result<std::unique_ptr<Worker>> SystemHost::launch(const std::string& sandbox,
+                                                   const emulators::Program& program,
+                                                   const placement::CpuSet& cpus) {
+  auto process = worker::WorkerProcess::launch(
+      {.worker_path = worker_path_, .sandbox = sandbox, .cpus = cpus, .program = &program});
+  if (!process) return pass_on(std::move(process));
+  // A worker that stands still must not make the loop stand still: telling it then fails instead.
+  if (::fcntl(process->control_fd(), F_SETFL, O_NONBLOCK) != 0) {
+    return errno_failure("setting up a worker's control socket");
+  }
+  return std::make_unique<SystemWorker>(std::move(*process));
+}
+
+Result<placement::CpuSet> SystemHost::sandbox_cpus(pid_t pid) {
+  return placement::sandbox_cpus(pid);
+}
+
+Result<void> SystemHost::place(pid_t worker, const placement::CpuSet& cpus) {
+  return placement::place_process(worker, cpus);
+}
+
+bool SystemHost::is_alive(pid_t pid) {
+  return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);
+}
+
+}  // namespace sidecall::agent

@@ -1,0 +1,27 @@
+// The real host.
+#pragma once
+
+#include <string>
+
+#include "agent/host.h"
+
+namespace sidecall::agent {
+
+class SystemHost final : public Host {
+ public:
+  SystemHost(std::string policy_directory, std::string worker_path);
+
+  Result<emulators::Program> load_program(std::string_view policy) override;
+  Result<std::unique_ptr<Worker>> launch(const std::string& sandbox,
+                                         const emulators::Program& program,
+                                         const placement::CpuSet& cpus) override;
+  Result<placement::CpuSet> sandbox_cpus(pid_t pid) override;
+  Result<void> place(pid_t worker, const placement::CpuSet& cpus) override;
+  bool is_alive(pid_t pid) override;
+
+ private:
+  std::string policy_directory_;
+  std::string worker_path_;
+};
+
+}  // namespace sidecall::agent

@@ -1,0 +1,197 @@
+#include "agent/control_server.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+
+#include "agent/acceptor.h"
+#include "sidecall/v1/agent.grpc.pb.h"
+#include "unit/agent/support.h"
+
+namespace sidecall::agent {
+namespace {
+
+using emulators::VerdictKind;
+
+// The server on a real socket, its loop on a thread of its own, as in the agent.
+class ControlServerTest : public testing::Test {
+ protected:
+  ControlServerTest() {
+    server_ = std::move(*ControlServer::start(board_));
+    auto socket = ListeningSocket::bind(directory_ / "control.sock");
+    acceptor_ =
+        std::move(*Acceptor::start(*loop_, log_.log(), std::move(*socket), "control",
+                                   [this](Peer p) { server_->serve(std::move(p.socket)); }));
+    stop_watch_ = std::move(*loop_->watch(stop_.read.get(), [this] { loop_->stop(); }));
+    thread_ = std::thread([this] { static_cast<void>(loop_->run().has_value()); });
+    channel_ = grpc::CreateChannel("unix:" + directory_ / "control.sock",
+                                   grpc::InsecureChannelCredentials());
+    stub_ = v1::Agent::NewStub(channel_);
+  }
+  ~ControlServerTest() override {
+    stop_.write.reset();
+    thread_.join();
+  }
+
+  void publish() {
+    emulators::Program program;
+    program.routes.push_back({kernel::Abi::kX86_64, 99, "sysinfo", {}});
+    statistics_ =
+        std::make_shared<worker::Statistics>(std::move(*worker::Statistics::create(program)));
+    statistics_->header().sync = worker::SyncState::kOn;
+    statistics_->header().stale = 4;
+    statistics_->header().unrouted = 5;
+    worker::RouteStatistics& route = statistics_->routes().front();
+    route.calls = 7;
+    route.failures = 1;
+    for (std::size_t kind = 0; kind < emulators::kVerdictKinds; ++kind) {
+      route.verdicts.at(kind) = 10 + kind;
+    }
+    route.latency.record(2000);
+    SandboxView view;
+    view.id = "web";
+    view.state = SandboxState::kServing;
+    view.bundle = "/b";
+    view.policy = "default";
+    view.pid = 42;
+    view.worker_pid = 43;
+    view.cpus = "0-1";
+    view.listeners = 2;
+    view.since = std::chrono::system_clock::time_point{std::chrono::milliseconds{1234}};
+    view.worker_restarts = 3;
+    view.annotations = {{"a", "b"}};
+    view.statistics = statistics_;
+    auto bare = std::make_shared<SandboxView>();
+    bare->id = "bare";
+    board_.publish({std::make_shared<const SandboxView>(std::move(view)), std::move(bare)});
+  }
+
+  TemporaryDirectory directory_;
+  CapturedLog log_;
+  TestLoop loop_;
+  SnapshotBoard board_;
+  Pipe stop_;
+  std::unique_ptr<ControlServer> server_;
+  std::unique_ptr<Acceptor> acceptor_;
+  EventLoop::Handle stop_watch_;
+  std::thread thread_;
+  std::shared_ptr<worker::Statistics> statistics_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::Agent::Stub> stub_;
+};
+
+TEST_F(ControlServerTest, ListsSandboxesWithoutTheirCalls) {
+  publish();
+  grpc::ClientContext context;
+  v1::ListSandboxesResponse response;
+  const auto status = stub_->ListSandboxes(&context, {}, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(response.sandboxes_size(), 2);
+  const v1::Sandbox& sandbox = response.sandboxes(0);
+  EXPECT_EQ(sandbox.id(), "web");
+  EXPECT_EQ(sandbox.state(), v1::Sandbox::STATE_SERVING);
+  EXPECT_EQ(sandbox.bundle(), "/b");
+  EXPECT_EQ(sandbox.policy(), "default");
+  EXPECT_EQ(sandbox.pid(), 42);
+  EXPECT_EQ(sandbox.worker_pid(), 43);
+  EXPECT_EQ(sandbox.cpus(), "0-1");
+  EXPECT_EQ(sandbox.sync_wake_up(), v1::SYNC_WAKE_UP_ON);
+  EXPECT_EQ(sandbox.listeners(), 2U);
+  EXPECT_EQ(sandbox.since_unix_ms(), 1234);
+  EXPECT_EQ(sandbox.worker_restarts(), 3U);
+  EXPECT_EQ(sandbox.stale_calls(), 4U);
+  EXPECT_EQ(sandbox.unrouted_calls(), 5U);
+  EXPECT_EQ(sandbox.syscalls_size(), 0);
+  EXPECT_EQ(sandbox.annotations_size(), 0);
+  EXPECT_EQ(response.sandboxes(1).state(), v1::Sandbox::STATE_EXPECTED);
+}
+
+TEST_F(ControlServerTest, GetsOneSandboxWithItsCalls) {
+  publish();
+  grpc::ClientContext context;
+  v1::GetSandboxRequest request;
+  request.set_id("web");
+  v1::Sandbox sandbox;
+  ASSERT_TRUE(stub_->GetSandbox(&context, request, &sandbox).ok());
+  EXPECT_EQ(sandbox.annotations().at("a"), "b");
+  ASSERT_EQ(sandbox.syscalls_size(), 1);
+  const v1::SyscallStatistics& call = sandbox.syscalls(0);
+  EXPECT_EQ(call.name(), "sysinfo");
+  EXPECT_EQ(call.abi(), "x86_64");
+  EXPECT_EQ(call.calls(), 7U);
+  EXPECT_EQ(call.continued(), 10U);
+  EXPECT_EQ(call.errnos(), 11U);
+  EXPECT_EQ(call.values(), 12U);
+  EXPECT_EQ(call.descriptors(), 13U);
+  EXPECT_EQ(call.gone(), 14U);
+  EXPECT_EQ(call.failures(), 1U);
+  EXPECT_GE(call.latency_p50_ns(), 2000U);
+  EXPECT_LE(call.latency_p50_ns(), 2250U);
+  EXPECT_EQ(call.latency_p99_ns(), call.latency_p50_ns());
+}
+
+TEST_F(ControlServerTest, StatisticsAreThoseOfTheMoment) {
+  publish();
+  statistics_->routes().front().calls = 8;
+  grpc::ClientContext context;
+  v1::GetStatisticsResponse response;
+  ASSERT_TRUE(stub_->GetStatistics(&context, {}, &response).ok());
+  ASSERT_EQ(response.sandboxes_size(), 2);
+  EXPECT_EQ(response.sandboxes(0).syscalls(0).calls(), 8U);
+  EXPECT_EQ(response.sandboxes(1).syscalls_size(), 0);
+}
+
+TEST_F(ControlServerTest, AnUnknownIdIsNotFound) {
+  publish();
+  grpc::ClientContext one;
+  v1::GetSandboxRequest request;
+  request.set_id("db");
+  v1::Sandbox sandbox;
+  EXPECT_EQ(stub_->GetSandbox(&one, request, &sandbox).error_code(), grpc::StatusCode::NOT_FOUND);
+  grpc::ClientContext two;
+  v1::GetStatisticsRequest statistics;
+  statistics.set_id("db");
+  v1::GetStatisticsResponse response;
+  const auto status = stub_->GetStatistics(&two, statistics, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(status.error_message(), "no sandbox \"db\"");
+}
+
+TEST_F(ControlServerTest, AHugeRequestIsRefusedAndTheNextServed) {
+  publish();
+  grpc::ClientContext one;
+  v1::GetSandboxRequest request;
+  request.set_id(std::string(100'000, 'x'));
+  v1::Sandbox sandbox;
+  EXPECT_EQ(stub_->GetSandbox(&one, request, &sandbox).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  grpc::ClientContext two;
+  request.set_id("web");
+  EXPECT_TRUE(stub_->GetSandbox(&two, request, &sandbox).ok());
+}
+
+// grpc.health.v1.Health by hand: a request is {1: service}, a response {1: status}, SERVING is 1.
+TEST_F(ControlServerTest, IsHealthy) {
+  for (const std::string service : {"", "sidecall.v1.Agent"}) {
+    const grpc::Slice slice("\x0a" + std::string(1, static_cast<char>(service.size())) + service);
+    const grpc::ByteBuffer request(&slice, 1);
+    grpc::ByteBuffer response;
+    grpc::ClientContext context;
+    grpc::GenericStub stub(channel_);
+    std::promise<grpc::Status> answered;
+    stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
+                   [&](grpc::Status status) { answered.set_value(std::move(status)); });
+    const auto status = answered.get_future().get();
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    grpc::Slice bytes;
+    ASSERT_TRUE(response.DumpToSingleSlice(&bytes).ok());
+    EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "\x08\x01") << service;
+  }
+}
+
+}  // namespace
+}  // namespace sidecall::agent

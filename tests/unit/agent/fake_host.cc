@@ -1,0 +1,105 @@
+#include "unit/agent/fake_host.h"
+
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace sidecall::agent {
+namespace {
+
+struct Packet {
+  worker::WorkerReport::Kind kind{};
+  std::uint64_t tag = 0;
+};
+
+class FakeWorker final : public Worker {
+ public:
+  explicit FakeWorker(std::shared_ptr<FakeProcess> process) : process_(std::move(process)) {}
+  ~FakeWorker() override { process_->agent_end.reset(); }
+
+  pid_t pid() const override { return process_->pid; }
+  int pidfd() const override { return process_->exited.get(); }
+  int control_fd() const override { return process_->agent_end.get(); }
+  std::shared_ptr<const worker::Statistics> statistics() const override { return nullptr; }
+  Result<void> add_listener(int /*listener*/, std::uint64_t tag, pid_t pid,
+                            pid_t first_pid) override {
+    if (!process_->takes_listeners) return failure("its control socket is full");
+    process_->handed.push_back({tag, pid, first_pid});
+    return {};
+  }
+  Result<void> finish() override {
+    process_->finished = true;
+    return {};
+  }
+  Result<worker::WorkerReport> receive_report() override {
+    Packet packet;
+    const ssize_t count = ::read(control_fd(), &packet, sizeof packet);
+    if (count < 0) return errno_failure("reading");
+    if (count == 0) return worker::WorkerReport{.kind = worker::WorkerReport::Kind::kEnded};
+    return worker::WorkerReport{.kind = packet.kind, .tag = packet.tag, .text = "its last words"};
+  }
+  void kill() override {
+    process_->killed = true;
+    if (process_->exits_when_killed) process_->exit();
+  }
+  std::string reap() override { return process_->killed ? "signal 9" : "exit status 3"; }
+
+ private:
+  std::shared_ptr<FakeProcess> process_;
+};
+
+}  // namespace
+
+FakeProcess::FakeProcess(pid_t number, std::string for_sandbox, std::string under_policy)
+    : pid(number),
+      sandbox(std::move(for_sandbox)),
+      policy(std::move(under_policy)),
+      exited(::eventfd(0, EFD_CLOEXEC)) {
+  std::array<int, 2> ends{-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) std::abort();
+  agent_end = UniqueFd(ends[0]);
+  worker_end = UniqueFd(ends[1]);
+}
+
+void FakeProcess::report(worker::WorkerReport::Kind kind, std::uint64_t tag) {
+  const Packet packet{kind, tag};
+  if (::send(worker_end.get(), &packet, sizeof packet, MSG_NOSIGNAL) < 0) std::abort();
+}
+
+void FakeProcess::exit() {
+  worker_end.reset();
+  ::eventfd_write(exited.get(), 1);
+}
+
+Result<emulators::Program> FakeHost::load_program(std::string_view policy) {
+  if (policies.count(policy) == 0) return failure("no policy \"" + std::string(policy) + "\"");
+  emulators::Program program;
+  program.policy = policy;
+  return program;
+}
+
+Result<std::unique_ptr<Worker>> FakeHost::launch(const std::string& sandbox,
+                                                 const emulators::Program& program,
+                                                 const placement::CpuSet& /*cpus*/) {
+  if (!launches) return failure("no such program");
+  const auto pid = static_cast<pid_t>(1000 + workers.size());
+  workers.push_back(std::make_shared<FakeProcess>(pid, sandbox, program.policy));
+  return std::make_unique<FakeWorker>(workers.back());
+}
+
+Result<placement::CpuSet> FakeHost::sandbox_cpus(pid_t pid) {
+  if (!is_alive(pid)) return failure("no such process");
+  return placement::CpuSet::parse(cpus);
+}
+
+Result<void> FakeHost::place(pid_t worker, const placement::CpuSet& cpu_set) {
+  placed.emplace_back(worker, cpu_set.list());
+  if (!places) return failure("none of these CPUs");
+  return {};
+}
+
+}  // namespace sidecall::agent
