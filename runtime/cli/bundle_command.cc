@@ -1,0 +1,58 @@
+// sidecall bundle: a plain crun or runc bundle under sidecall, and out again.
+#include <memory>
+
+#include "cli/bundle.h"
+#include "cli/command.h"
+
+namespace sidecall::cli {
+namespace {
+
+struct BundleOptions {
+  std::string directory;
+  std::string policy;
+};
+
+int add(const BundleOptions& options, const Context& context) {
+  BundleRequest request{.directory = options.directory,
+                        .installation = {.hook_path = program_path("sidecall-hook"),
+                                         .run_directory = context.run_directory},
+                        .policy_directory = context.policy_directory,
+                        .policy = std::nullopt};
+  if (!options.policy.empty()) request.policy = options.policy;
+  auto notes = add_to_bundle(request);
+  if (!notes) return fail(notes.error());
+  for (const std::string& note : *notes) say("note: " + note);
+  return 0;
+}
+
+int remove(const BundleOptions& options) {
+  auto removed = remove_from_bundle(options.directory);
+  return removed ? 0 : fail(removed.error());
+}
+
+}  // namespace
+
+void add_bundle(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<BundleOptions>();
+  auto* bundle =
+      app.add_subcommand("bundle", "Put a crun or runc bundle under sidecall, or undo it");
+  bundle->require_subcommand(1);
+
+  auto* adding = bundle->add_subcommand("add", "Add filter, listener and hooks to config.json");
+  adding->add_option("DIR", options->directory, "The bundle")->required();
+  adding->add_option("--policy", options->policy,
+                     "A name in the policy directory (default: the bundle's annotation "
+                     "dev.sidecall.policy, else default)");
+  adding->footer("Example: sidecall bundle add ./web1 && crun run -b ./web1 web1");
+  adding->callback([&context, options] {
+    context.action = [&context, options] { return add(*options, context); };
+  });
+
+  auto* removing = bundle->add_subcommand("remove", "Give config.json back the bytes that it had");
+  removing->add_option("DIR", options->directory, "The bundle")->required();
+  removing->footer("Example: sidecall bundle remove ./web1");
+  removing->callback(
+      [&context, options] { context.action = [options] { return remove(*options); }; });
+}
+
+}  // namespace sidecall::cli

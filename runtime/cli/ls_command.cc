@@ -1,0 +1,36 @@
+// sidecall ls: the sandboxes that the agent knows.
+#include <memory>
+
+#include "cli/agent_client.h"
+#include "cli/command.h"
+#include "cli/sandbox_table.h"
+
+namespace sidecall::cli {
+namespace {
+
+int ls(bool as_json, const Context& context) {
+  auto sandboxes = AgentClient(context.run_directory).list();
+  if (!sandboxes) return fail(sandboxes.error());
+  if (!as_json) {
+    print(sandbox_table(*sandboxes, std::chrono::system_clock::now()));
+    return 0;
+  }
+  auto json = to_json(*sandboxes);
+  if (!json) return fail(json.error());
+  print(*json);
+  return 0;
+}
+
+}  // namespace
+
+void add_ls(CLI::App& app, Context& context) {
+  const auto as_json = std::make_shared<bool>(false);
+  auto* command = app.add_subcommand("ls", "List the sandboxes that are served");
+  command->add_flag("--json", *as_json, "JSON, as sidecall.v1.ListSandboxesResponse");
+  command->footer("Example: sidecall ls");
+  command->callback([&context, as_json] {
+    context.action = [&context, as_json] { return ls(*as_json, context); };
+  });
+}
+
+}  // namespace sidecall::cli

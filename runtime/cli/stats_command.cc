@@ -1,0 +1,57 @@
+// sidecall stats: what was served, per sandbox and system call.
+#include <memory>
+
+#include "cli/agent_client.h"
+#include "cli/command.h"
+#include "cli/sandbox_table.h"
+
+namespace sidecall::cli {
+namespace {
+
+struct StatsOptions {
+  std::string id;
+  bool as_json = false;
+};
+
+Result<v1::GetStatisticsResponse> fetch(const std::string& prefix, const Context& context) {
+  const AgentClient agent(context.run_directory);
+  if (prefix.empty()) return agent.statistics("");
+  auto sandboxes = agent.list();
+  if (!sandboxes) return pass_on(std::move(sandboxes));
+  auto id = find_id(*sandboxes, prefix);
+  if (!id) return pass_on(std::move(id));
+  return agent.statistics(*id);
+}
+
+int stats(const StatsOptions& options, const Context& context) {
+  auto statistics = fetch(options.id, context);
+  if (!statistics) return fail(statistics.error());
+  if (options.as_json) {
+    auto json = to_json(*statistics);
+    if (!json) return fail(json.error());
+    print(*json);
+    return 0;
+  }
+  bool is_first = true;
+  for (const v1::Sandbox& sandbox : statistics->sandboxes()) {
+    if (!std::exchange(is_first, false)) print("\n");
+    print(sandbox_report(sandbox));
+  }
+  if (is_first) print("no sandbox is served\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_stats(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<StatsOptions>();
+  auto* command = app.add_subcommand("stats", "Show calls and latencies per sandbox and syscall");
+  command->add_option("ID", options->id, "A sandbox, or the start of its id (default: all)");
+  command->add_flag("--json", options->as_json, "JSON, as sidecall.v1.GetStatisticsResponse");
+  command->footer("Example: sidecall stats web1");
+  command->callback([&context, options] {
+    context.action = [&context, options] { return stats(*options, context); };
+  });
+}
+
+}  // namespace sidecall::cli
