@@ -1,0 +1,54 @@
+# A thin front of the presets in CMakePresets.json.
+
+DESTDIR ?=
+SOURCES = find runtime hooks tests \( -name '*.h' -o -name '*.cc' -o -name '*.c' \)
+
+.PHONY: help packages build release test demo check format tidy asan tsan fuzz bench install clean
+
+help: ## Says what there is to make
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: packages release ## Shows a container without and with sidecall, and what a call costs (root)
+	@tests/demo/demo build/release/bin
+
+test: packages build ## Builds and runs every test (as root: end-to-end tests need it)
+	@ctest --preset dev
+
+build: ## Programs and tests, optimised, with debug information: build/dev
+	@cmake --preset dev
+	@cmake --build --preset dev
+
+release: ## What packages ship: build/release
+	@cmake --preset release
+	@cmake --build --preset release
+
+check: format tidy ## Formatting, clang's warnings and clang-tidy
+
+format: ## Formatting only; `make format FIX=1` mends it
+	@$(SOURCES) -print0 | xargs -0 clang-format $(if $(FIX),-i,--dry-run --Werror)
+
+tidy: ## clang and clang-tidy only
+	@cmake --preset tidy
+	@cmake --build --preset tidy
+
+asan tsan: ## Unit and kernel tests under sanitizers (asan: also undefined behaviour)
+	@cmake --preset $(subst asan,asan-ubsan,$@)
+	@cmake --build --preset $(subst asan,asan-ubsan,$@)
+	@ctest --preset $(subst asan,asan-ubsan,$@)
+
+fuzz: ## Fuzz targets, each run for a short while
+	@cmake --preset fuzz
+	@cmake --build --preset fuzz
+	@ctest --test-dir build/fuzz --output-on-failure --no-tests=error
+
+bench: build ## What a call costs against the bare loop
+	@build/dev/bin/call_cost
+
+install: release ## Installs the release build, below DESTDIR
+	@DESTDIR=$(DESTDIR) cmake --install build/release
+
+packages:
+	@.ci/install-packages
+
+clean: ## Removes every build
+	@rm -rf build

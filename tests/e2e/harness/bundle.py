@@ -1,0 +1,96 @@
+"""OCI bundles: a busybox root and a config.json that a real runtime wrote the most of."""
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+BUSYBOX = Path("/bin/busybox")  # busybox-static: needs nothing else in the root
+# Where user namespaces of containers begin on the host, and how many ids they have.
+FIRST_ID = 100_000
+IDS = 65_536
+
+# What engines grant by default, and what the tests' scripts do beyond that. All of it is relative
+# to the container's own user namespace.
+CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "SETFCAP", "SETGID",
+                "SETPCAP", "SETUID", "SYS_ADMIN", "SYS_CHROOT"]
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A container as a test wants it, for whichever engine."""
+
+    policy: str | None = None  # the annotation; None: left to the default
+    served: bool = True  # prepared for sidecall
+    cpus: str | None = None
+    memory: int = 64 * MEBIBYTE
+    annotations: dict = field(default_factory=dict)
+
+    def all_annotations(self):
+        chosen = {"dev.sidecall.policy": self.policy} if self.policy else {}
+        return self.annotations | chosen
+
+
+def make_root(root):
+    """A root file system with busybox and a name for each of its applets."""
+    for name in ["bin", "dev", "etc", "proc", "root", "sys", "tmp"]:
+        (root / name).mkdir(parents=True)
+    shutil.copy(BUSYBOX, root / "bin")
+    applets = subprocess.run([BUSYBOX, "--list"], check=True, capture_output=True, text=True)
+    for applet in applets.stdout.split():
+        if applet != "busybox":
+            (root / "bin" / applet).symlink_to("busybox")
+    (root / "etc" / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    (root / "etc" / "group").write_text("root:x:0:\n")
+
+
+def make_image(work):
+    """The same root as a tar archive that engines with images import."""
+    make_root(work / "image")
+    archive = work / "image.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(work / "image", arcname=".")
+    shutil.rmtree(work / "image")
+    return archive
+
+
+def give_to_container(root):
+    """Makes the container's root the owner of everything below."""
+    for where, names, files in os.walk(root):
+        for path in [where, *(f"{where}/{name}" for name in names + files)]:
+            os.chown(path, FIRST_ID, FIRST_ID, follow_symlinks=False)
+
+
+def make_bundle(directory, runtime, wish, command, cgroup):
+    """A bundle in `directory`: what `RUNTIME spec` writes, made a user-namespaced container."""
+    root = directory / "rootfs"
+    make_root(root)
+    give_to_container(root)
+    subprocess.run([runtime, "spec"], cwd=directory, check=True)
+
+    path = directory / "config.json"
+    config = json.loads(path.read_text())
+    process = config["process"]
+    process["terminal"] = False
+    process["args"] = command
+    capabilities = [f"CAP_{name}" for name in CAPABILITIES]
+    process["capabilities"] = {kind: capabilities for kind in ["bounding", "effective", "permitted"]}
+    config["root"]["readonly"] = False
+    config["annotations"] = wish.all_annotations()
+    # A cgroup mount differs with the host's layout, and nothing here looks at it.
+    config["mounts"] = [mount for mount in config["mounts"] if mount["type"] != "cgroup"]
+    linux = config["linux"]
+    linux["namespaces"].append({"type": "user"})
+    mapping = [{"containerID": 0, "hostID": FIRST_ID, "size": IDS}]
+    linux["uidMappings"] = linux["gidMappings"] = mapping
+    linux["cgroupsPath"] = cgroup
+    linux["resources"]["memory"] = {"limit": wish.memory}
+    if wish.cpus:
+        linux["resources"]["cpu"] = {"cpus": wish.cpus}
+    path.write_text(json.dumps(config, indent=4))
+    return root

@@ -1,0 +1,54 @@
+"""Cgroups of the host: a namespace in which every engine starts, and live changes."""
+
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+UNIFIED = ROOT / "unified"
+
+
+class EngineNamespace:
+    """Where engines run. crun refuses a hybrid layout (v1 controllers and a v2 mount beside them);
+    there, engines get a mount namespace of their own without the latter. Elsewhere it is ours."""
+
+    def __init__(self):
+        self._holder = None
+        self.prefix = []
+        if not UNIFIED.is_mount():
+            return
+        # Lives until its input closes: with us, however we end.
+        self._holder = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-c", f"umount {UNIFIED} && echo ready && read _"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self._holder.stdout.readline() != "ready\n":
+            raise RuntimeError(f"no mount namespace without {UNIFIED}: are we root?")
+        self.prefix = ["nsenter", f"--target={self._holder.pid}", "--mount", "--"]
+
+    def close(self):
+        if self._holder:
+            self._holder.communicate("\n")
+
+
+def directory(pid, controller):
+    """The cgroup directory that governs `controller` for a process."""
+    unified = None
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controller in controllers.split(","):
+            return ROOT / controller / path.lstrip("/")
+        if not controllers:
+            unified = (UNIFIED if UNIFIED.is_mount() else ROOT) / path.lstrip("/")
+    return unified
+
+
+def set_cpus(pid, cpus):
+    """What a CPU manager does to a running container."""
+    (directory(pid, "cpuset") / "cpuset.cpus").write_text(cpus)
+
+
+def remove(name):
+    """Removes the top-level cgroup `name` from every hierarchy, with the empty ones below it."""
+    for top in [ROOT / name, *ROOT.glob(f"*/{name}")]:
+        for where, _, _ in os.walk(top, topdown=False):
+            os.rmdir(where)

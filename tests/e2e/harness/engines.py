@@ -1,0 +1,213 @@
+"""Real engines: crun and runc on bundles, podman with either below it."""
+
+import json
+import shutil
+import subprocess
+
+from . import bundle, cgroup
+from .shell import Outcome, Shell, ShellEnded
+
+PATIENCE_SECONDS = 120
+CGROUP = "sidecall-e2e"
+
+
+class StartFailed(Exception):
+    """A container did not start. `text` is what its user would read."""
+
+    def __init__(self, text):
+        super().__init__(text)
+        self.text = text
+
+
+def _run(command, **options):
+    done = subprocess.run([str(word) for word in command], text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=PATIENCE_SECONDS, **options)
+    return Outcome(done.returncode, done.stdout.strip())
+
+
+def _must(command):
+    outcome = _run(command)
+    if outcome.status != 0:
+        raise StartFailed(outcome.text)
+    return outcome.text
+
+
+class Container:
+    """A running container whose first process is a shell that we feed. A context manager."""
+
+    def __init__(self, engine, name, shell):
+        self._engine = engine
+        self.name = name
+        self.shell = shell
+        self.id = engine.container_id(name)
+        self.pid = engine.container_pid(name)
+
+    def run(self, script):
+        """Runs `script` below the container's first process."""
+        return self.shell.run(script)
+
+    def exec(self, script, user=0):
+        """Runs `script` in a process that the engine brings into the container."""
+        return _run(self._engine.exec_command(self.name, user) + ["sh", "-c", script])
+
+    def exec_shell(self):
+        """A second shell in the container, in a process that the engine brings there."""
+        return Shell([str(word) for word in self._engine.exec_command(self.name, 0) + ["sh"]])
+
+    def stop(self):
+        """Lets the first process end, and with it the container, as containers mostly do."""
+        self.shell.close()
+        self._engine.clean_up(self.name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Engine:
+    """What all engines share. `agent` says where hooks find the agent and the policies; it need not
+    run. `namespace` is where the engine's own commands run."""
+
+    def __init__(self, label, agent, namespace, work):
+        self.label = label
+        self._agent = agent
+        self._namespace = namespace
+        self._work = work
+        self._started = 0
+
+    def start(self, wish):
+        self._started += 1
+        name = f"{self.label}-{self._started}"
+        try:
+            shell = Shell([str(word) for word in self._start_command(name, wish)])
+        except ShellEnded as ended:
+            self.clean_up(name)
+            raise StartFailed(ended.text) from None
+        except BaseException:
+            self.clean_up(name)
+            raise
+        return Container(self, name, shell)
+
+
+class Runtime(Engine):
+    """crun or runc on a plain bundle that `sidecall bundle add` has prepared."""
+
+    def __init__(self, runtime, agent, namespace, work):
+        super().__init__(runtime, agent, namespace, work)
+        self._runtime = runtime
+        self._command = [*namespace.prefix, runtime, "--root", work / f"{runtime}-state"]
+
+    def prepare(self, name, wish, command=("sh",)):
+        """Makes the bundle without starting it. Returns its directory."""
+        directory = self._work / name
+        directory.mkdir(mode=0o711)
+        bundle.make_bundle(directory, self._runtime, wish, list(command), f"/{CGROUP}/{name}")
+        if wish.served:
+            _must(self._agent.client("bundle", "add", directory))
+        return directory
+
+    def run_bundle(self, name, directory):
+        """Runs a prepared bundle to its end, without a shell to feed."""
+        return _run([*self._command, "run", "--bundle", directory, name])
+
+    def root(self, name):
+        """The container's root directory on the host."""
+        return self._work / name / "rootfs"
+
+    def _start_command(self, name, wish):
+        directory = self.prepare(name, wish)
+        return [*self._command, "run", "--bundle", directory, name]
+
+    def exec_command(self, name, user):
+        return [*self._command, "exec", "--user", str(user), name]
+
+    def container_id(self, name):
+        return name
+
+    def container_pid(self, name):
+        return json.loads(_must([*self._command, "state", name]))["pid"]
+
+    def clean_up(self, name):
+        _run([*self._command, "delete", "--force", name])
+        shutil.rmtree(self._work / name, ignore_errors=True)
+
+    def close(self):
+        cgroup.remove(CGROUP)
+
+
+class Podman(Engine):
+    """podman with a precreate hook, `runtime` below it and every path of its own."""
+
+    IMAGE = "localhost/sidecall-busybox"
+
+    def __init__(self, runtime, agent, namespace, work):
+        super().__init__(f"podman-{runtime}", agent, namespace, work)
+        self._command = [
+            *namespace.prefix, "podman", "--root", work / "podman", "--runroot", work / "podman-run",
+            "--tmpdir", work / "podman-tmp", "--runtime", shutil.which(runtime),
+            "--cgroup-manager=cgroupfs", "--storage-driver=vfs", "--events-backend=none"]
+        self._image = None
+
+    def _import_image(self):
+        if _run([*self._command, "image", "exists", self.IMAGE]).status != 0:
+            archive = bundle.make_image(self._work)
+            _must([*self._command, "import", archive, self.IMAGE])
+
+    def _hooks(self, wish):
+        """A hooks directory as an administrator would fill it; an empty one for a plain container."""
+        directory = self._work / ("hooks" if wish.served else "no-hooks")
+        directory.mkdir(exist_ok=True)
+        if wish.served:
+            hook = self._agent.hook("precreate")
+            (directory / "sidecall.json").write_text(json.dumps({
+                "version": "1.0.0",
+                "hook": {"path": hook[0], "args": hook},
+                "when": {"always": True},
+                "stages": ["precreate"]}))
+        return directory
+
+    def _start_command(self, name, wish):
+        self._import_image()
+        options = [
+            "--hooks-dir", self._hooks(wish), "run", "--interactive", "--name", name,
+            "--network=none", f"--uidmap=0:{bundle.FIRST_ID}:{bundle.IDS}",
+            # A host's root may not be allowed to raise what podman raises by default.
+            "--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000",
+            "--cap-drop=all", f"--cap-add={','.join(bundle.CAPABILITIES)}",
+            f"--cgroup-parent=/{CGROUP}", f"--memory={wish.memory}"]
+        if wish.cpus:
+            options.append(f"--cpuset-cpus={wish.cpus}")
+        options += [f"--annotation={key}={value}" for key, value in wish.all_annotations().items()]
+        return [*self._command, *options, self.IMAGE, "sh"]
+
+    def exec_command(self, name, user):
+        return [*self._command, "exec", "--interactive", "--user", str(user), name]
+
+    def container_id(self, name):
+        return self._inspect(name, "{{.Id}}")
+
+    def container_pid(self, name):
+        return int(self._inspect(name, "{{.State.Pid}}"))
+
+    def _inspect(self, name, what):
+        return _must([*self._command, "container", "inspect", "--format", what, name])
+
+    def clean_up(self, name):
+        _run([*self._command, "rm", "--force", "--time=0", name])
+
+    def close(self):
+        _run([*self._command, "rm", "--all", "--force", "--time=0"])
+        _run([*self._command, "rmi", "--all", "--force"])
+        cgroup.remove(CGROUP)
+
+
+# One for each way into a container that is in use. Each takes the arguments of Engine.
+KINDS = {
+    "crun": lambda *rest: Runtime("crun", *rest),
+    "runc": lambda *rest: Runtime("runc", *rest),
+    "podman-crun": lambda *rest: Podman("crun", *rest),
+    "podman-runc": lambda *rest: Podman("runc", *rest),
+}

@@ -1,0 +1,105 @@
+"""Containers that must not start do not, and their users read why."""
+
+import pytest
+
+from conftest import RELEASE, make_engine
+from harness import engines
+from harness.bundle import Wish
+
+BAD_POLICIES = {
+    "unknown-key": '{"rules": [{"emulate": "uname", "option": {}}]}',
+    "unknown-emulator": '{"rules": [{"emulate": "mknodd"}]}',
+    "bad-option": '{"rules": [{"emulate": "mknod", "options": {"devices": ["c 1"]}}]}',
+    "repeated-key": '{"rules": [], "rules": []}',
+    "cut-short": '{"rules": [',
+    "hangs-the-start": '{"rules": [{"syscalls": ["sendmsg"], "return": 1}]}',
+}
+
+
+def why_it_fails(engine, wish):
+    with pytest.raises(engines.StartFailed) as failure:
+        engine.start(wish).stop()
+    return failure.value.text
+
+
+def lines_with(text, *words):
+    return [line for line in text.splitlines() if all(word in line for word in words)]
+
+
+def test_no_agent_no_container(stopped_agent, engine):
+    text = why_it_fails(engine, Wish(policy="serving"))
+    socket = str(stopped_agent.run_dir / "hook.sock")
+    assert lines_with(text, "sidecalld is not running", socket, "systemctl start sidecalld"), text
+
+
+def test_dead_agents_socket_is_no_agent(stopped_agent, crun):
+    stopped_agent.start()
+    stopped_agent.kill()
+    assert (stopped_agent.run_dir / "hook.sock").exists()
+    text = why_it_fails(crun, Wish(policy="serving"))
+    assert lines_with(text, "sidecalld is not running", "Connection refused"), text
+
+
+def test_agent_starts_again_over_a_dead_ones_sockets(stopped_agent, crun):
+    stopped_agent.start()
+    stopped_agent.kill()
+    stopped_agent.start()
+    with crun.start(Wish(policy="serving")) as container:
+        assert container.run("uname -r").text == RELEASE
+
+
+@pytest.mark.parametrize("kind", ["podman-crun", "podman-runc"])
+def test_optional_interception_is_left_out_where_no_agent_runs(kind, stopped_agent, namespace, work):
+    """Only where the hook edits config.json at each start: a bundle's filter is there already."""
+    engine = make_engine(kind, stopped_agent, namespace, work)
+    wish = Wish(policy="serving", annotations={"dev.sidecall.optional": "true"})
+    try:
+        with engine.start(wish) as container:
+            assert container.run("uname -r").text != RELEASE
+        stopped_agent.start()
+        with engine.start(wish) as container:
+            assert container.run("uname -r").text == RELEASE
+    finally:
+        engine.close()
+
+
+def test_optional_bundle_with_its_filter_in_place_fails_closed(stopped_agent, runtime):
+    wish = Wish(policy="serving", annotations={"dev.sidecall.optional": "true"})
+    assert "sidecalld is not running" in why_it_fails(runtime, wish)
+
+
+def test_unknown_policy_is_named(agent, engine):
+    text = why_it_fails(engine, Wish(policy="nonesuch"))
+    assert lines_with(text, "nonesuch"), text
+
+
+def test_policy_name_cannot_leave_the_directory(agent, engine):
+    (agent.policy_dir.parent / "outside.json").write_text('{"rules": []}')
+    text = why_it_fails(engine, Wish(policy="../outside"))
+    assert lines_with(text, "../outside"), text
+
+
+@pytest.mark.parametrize("bad", list(BAD_POLICIES))
+def test_bad_policy_is_named(bad, agent, crun):
+    (agent.policy_dir / "bad.json").write_text(BAD_POLICIES[bad])
+    text = why_it_fails(crun, Wish(policy="bad"))
+    assert lines_with(text, "bad"), text
+
+
+def test_policy_that_is_gone_fails_the_start_of_a_prepared_bundle(agent, runtime):
+    """The bundle was good when it was prepared: it is the agent that refuses."""
+    directory = runtime.prepare("late", Wish(policy="serving"), ["sh", "-c", "echo started"])
+    (agent.policy_dir / "serving.json").unlink()
+    outcome = runtime.run_bundle("late", directory)
+    runtime.clean_up("late")
+    assert outcome.status != 0
+    assert "started" not in outcome.text
+    assert lines_with(outcome.text, "serving"), outcome.text
+
+
+def test_failed_start_leaves_nothing(agent, runtime, control_client):
+    directory = runtime.prepare("broken", Wish(policy="serving"), ["/bin/nonesuch"])
+    outcome = runtime.run_bundle("broken", directory)
+    runtime.clean_up("broken")
+    assert outcome.status != 0
+    agent.wait_until_empty(control_client)
