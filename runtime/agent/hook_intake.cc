@@ -70,7 +70,7 @@ Result<std::unique_ptr<MessageIntake>> start_hook_intake(EventLoop& loop, const 
                                                          HookHandler& handler) {
   limits.descriptors = 0;
   return MessageIntake::start(
-      loop, log, std::move(socket), "hook", limits,
+      loop, log, std::move(socket), "hook", limits, [](std::string_view) { return false; },
       [&log, &handler](Message message) { handle(std::move(message), log, handler); });
 }
 

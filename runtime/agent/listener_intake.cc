@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernel/listener.h"
+#include "oci/document_end.h"
 
 namespace sidecall::agent {
 
@@ -27,7 +28,8 @@ Result<std::unique_ptr<MessageIntake>> start_listener_intake(
     EventLoop& loop, const Log& log, ListeningSocket socket, const IntakeLimits& limits,
     std::function<void(Delivery)> deliver) {
   return MessageIntake::start(
-      loop, log, std::move(socket), "runtime", limits,
+      // crun keeps its end open for as long as the container's process runs.
+      loop, log, std::move(socket), "runtime", limits, oci::is_whole_document,
       [&log, deliver = std::move(deliver)](Message message) {
         const pid_t peer = message.peer.credentials.pid;
         auto delivery = read_delivery(std::move(message));

@@ -14,20 +14,20 @@ constexpr std::size_t kPiece = 64U << 10;  // what one peer may be given to do b
 }  // namespace
 
 MessageIntake::MessageIntake(EventLoop& loop, const Log& log, std::string role,
-                             const IntakeLimits& limits, std::function<void(Message)> deliver)
+                             const IntakeLimits& limits, IsWhole is_whole,
+                             std::function<void(Message)> deliver)
     : loop_(loop),
       log_(log),
       role_(std::move(role)),
       limits_(limits),
+      is_whole_(std::move(is_whole)),
       deliver_(std::move(deliver)) {}
 
-Result<std::unique_ptr<MessageIntake>> MessageIntake::start(EventLoop& loop, const Log& log,
-                                                            ListeningSocket socket,
-                                                            std::string role,
-                                                            const IntakeLimits& limits,
-                                                            std::function<void(Message)> deliver) {
+Result<std::unique_ptr<MessageIntake>> MessageIntake::start(
+    EventLoop& loop, const Log& log, ListeningSocket socket, std::string role,
+    const IntakeLimits& limits, IsWhole is_whole, std::function<void(Message)> deliver) {
   std::unique_ptr<MessageIntake> intake(
-      new MessageIntake(loop, log, role, limits, std::move(deliver)));
+      new MessageIntake(loop, log, role, limits, std::move(is_whole), std::move(deliver)));
   auto acceptor = Acceptor::start(loop, log, std::move(socket), std::move(role),
                                   [raw = intake.get()](Peer peer) { raw->begin(std::move(peer)); });
   if (!acceptor) return pass_on(std::move(acceptor));
@@ -44,12 +44,12 @@ void MessageIntake::begin(Peer peer) {
   auto watch = loop_.watch(socket, [this, number] { read_some(number); });
   if (!watch) return drop(number, watch.error().message);
   connection.watch = std::move(*watch);
-  connection.deadline =
-      loop_.after(limits_.patience, [this, number] { drop(number, "it did not end in time"); });
 }
 
 void MessageIntake::read_some(std::uint64_t number) {
-  Message& message = connections_.at(number).message;
+  Connection& connection = connections_.at(number);
+  Message& message = connection.message;
+  const bool is_first = message.bytes.empty();
   auto received = try_receive_with_fds(message.peer.socket.get(), kPiece);
   if (!received) {
     if (received.error().value == EAGAIN || received.error().value == EINTR) return;
@@ -68,7 +68,10 @@ void MessageIntake::read_some(std::uint64_t number) {
   if (message.bytes.size() > limits_.bytes) {
     return drop(number, "more than " + std::to_string(limits_.bytes) + " bytes");
   }
-  if (received->bytes.empty()) finish(number);
+  if (received->bytes.empty() || is_whole_(message.bytes)) return finish(number);
+  if (!is_first) return;
+  connection.deadline =
+      loop_.after(limits_.patience, [this, number] { drop(number, "it did not end in time"); });
 }
 
 void MessageIntake::finish(std::uint64_t number) {

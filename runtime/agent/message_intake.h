@@ -1,4 +1,4 @@
-// Collects one message per connection: everything that the peer writes until it stops writing.
+// Collects one message per connection: what the peer writes until it is whole, or the peer stops.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/acceptor.h"
@@ -19,9 +20,12 @@ namespace sidecall::agent {
 struct IntakeLimits {
   std::size_t bytes = 1U << 20;
   std::size_t descriptors = 1;
-  std::size_t connections = 256;  // unfinished ones at a time; further peers wait in the backlog
-  std::chrono::milliseconds patience{5000};  // from accepting to the end of the message
+  std::size_t connections = 1024;  // unfinished ones at a time; further peers wait in the backlog
+  std::chrono::milliseconds patience{5000};  // from the first byte to the last
 };
+
+// Whether what came so far is a whole message, so that the peer need not stop writing first.
+using IsWhole = std::function<bool(std::string_view bytes)>;
 
 struct Message {
   std::string bytes;
@@ -30,13 +34,14 @@ struct Message {
 };
 
 // What is too long, brings too many descriptors or does not end in time is logged and dropped, with
-// every descriptor that it brought. A connection without anything in it is normal (engines probe
-// sockets that way) and only a debug line.
+// every descriptor that it brought. A peer may keep silent for as long as it likes: crun connects
+// when a container is created, and where that has no_new_privs writes only once it is started. A
+// connection that ends without anything in it is normal too, and only a debug line.
 class MessageIntake {
  public:
   [[nodiscard]] static Result<std::unique_ptr<MessageIntake>> start(
       EventLoop& loop, const Log& log, ListeningSocket socket, std::string role,
-      const IntakeLimits& limits, std::function<void(Message)> deliver);
+      const IntakeLimits& limits, IsWhole is_whole, std::function<void(Message)> deliver);
   MessageIntake(const MessageIntake&) = delete;
   MessageIntake& operator=(const MessageIntake&) = delete;
   ~MessageIntake() = default;
@@ -50,7 +55,7 @@ class MessageIntake {
   using Connections = std::map<std::uint64_t, Connection>;
 
   MessageIntake(EventLoop& loop, const Log& log, std::string role, const IntakeLimits& limits,
-                std::function<void(Message)> deliver);
+                IsWhole is_whole, std::function<void(Message)> deliver);
   void begin(Peer peer);
   void read_some(std::uint64_t number);
   void finish(std::uint64_t number);
@@ -61,6 +66,7 @@ class MessageIntake {
   const Log& log_;
   std::string role_;
   IntakeLimits limits_;
+  IsWhole is_whole_;
   std::function<void(Message)> deliver_;
   std::unique_ptr<Acceptor> acceptor_;
   std::uint64_t next_number_ = 0;

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "cli/table.h"
 #include "kernel/abi.h"
@@ -46,24 +48,29 @@ std::string short_duration(std::uint64_t nanoseconds) {
 
 std::string statistics_table(const std::vector<SyscallFigures>& figures) {
   using enum Column::Align;
-  Table table({{"SYSCALL", kLeft, true},
-               {"ABI", kLeft},
-               {"CALLS", kRight},
-               {"CONT", kRight},
-               {"ERRNO", kRight},
-               {"VALUE", kRight},
-               {"FD", kRight},
-               {"GONE", kRight},
-               {"FAIL", kRight},
-               {"P50", kRight},
-               {"P99", kRight}});
+  struct Count {
+    std::string_view heading;
+    std::uint64_t SyscallFigures::*value;
+  };
+  std::vector<Count> counts = {
+      {"CONT", &SyscallFigures::continued}, {"ERRNO", &SyscallFigures::errnos},
+      {"VALUE", &SyscallFigures::values},   {"FD", &SyscallFigures::descriptors},
+      {"GONE", &SyscallFigures::gone},      {"FAIL", &SyscallFigures::failures}};
+  std::erase_if(counts, [&](const Count& count) {
+    return std::all_of(figures.begin(), figures.end(),
+                       [&](const SyscallFigures& row) { return row.*count.value == 0; });
+  });
+
+  std::vector<Column> columns = {{"SYSCALL", kLeft, true}, {"ABI", kLeft}, {"CALLS", kRight}};
+  for (const Count& count : counts) columns.push_back({std::string(count.heading), kRight});
+  columns.insert(columns.end(), {{"P50", kRight}, {"P99", kRight}});
+  Table table(std::move(columns));
   for (const SyscallFigures& row : figures) {
     if (row.calls == 0) continue;
-    table.add_row({row.name, row.abi, std::to_string(row.calls), std::to_string(row.continued),
-                   std::to_string(row.errnos), std::to_string(row.values),
-                   std::to_string(row.descriptors), std::to_string(row.gone),
-                   std::to_string(row.failures), short_duration(row.p50_ns),
-                   short_duration(row.p99_ns)});
+    std::vector<std::string> cells = {row.name, row.abi, std::to_string(row.calls)};
+    for (const Count& count : counts) cells.push_back(std::to_string(row.*count.value));
+    cells.insert(cells.end(), {short_duration(row.p50_ns), short_duration(row.p99_ns)});
+    table.add_row(std::move(cells));
   }
   return table.empty() ? "no call was notified\n" : table.render();
 }

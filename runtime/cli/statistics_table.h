@@ -25,7 +25,7 @@ struct SyscallFigures {
 
 [[nodiscard]] std::vector<SyscallFigures> figures_of(const worker::Statistics& statistics);
 
-// Within 80 columns. Calls that were never made are left out.
+// Calls that were never made are left out, and so are kinds of answer that were never given.
 [[nodiscard]] std::string statistics_table(const std::vector<SyscallFigures>& figures);
 
 // "850ns", "2.1µs", "13ms", "2.0s".

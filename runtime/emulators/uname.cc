@@ -16,7 +16,7 @@ namespace sidecall::emulators {
 namespace {
 
 // struct new_utsname of the kernel, which uname(2) fills on every ABI that is served here.
-static_assert(sizeof(utsname) == 6 * 65);
+static_assert(sizeof(utsname) == std::size_t{6} * 65);
 constexpr std::size_t kLongest = 64;
 
 class UnameEmulator final : public Emulator {

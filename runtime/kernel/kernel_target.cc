@@ -20,7 +20,9 @@ constexpr std::size_t kPage = 4096;
 // another thread by now: what was read counts only once the notification is found waiting.
 ssize_t copy_from(pid_t tid, std::uint64_t address, std::span<std::byte> into) {
   const iovec local{.iov_base = into.data(), .iov_len = into.size()};
-  const iovec remote{.iov_base = reinterpret_cast<void*>(address), .iov_len = into.size()};
+  // An address of the target's, which is none of ours.
+  auto* const there = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  const iovec remote{.iov_base = there, .iov_len = into.size()};
   return ::process_vm_readv(tid, &local, 1, &remote, 1, 0);
 }
 
@@ -64,7 +66,7 @@ SysResult<void> KernelTarget::read(std::uint64_t address, std::span<std::byte> i
   if (copied != static_cast<ssize_t>(into.size())) {
     result = sys_failure(copied < 0 && errno != ENOMEM ? errno : EFAULT);
   }
-  return while_waiting(std::move(result));
+  return while_waiting(result);
 }
 
 SysResult<std::string> KernelTarget::read_string(std::uint64_t address, std::size_t limit) {

@@ -24,6 +24,20 @@ bool compares_twice(const emulators::Conditions& conditions) {
   });
 }
 
+// As libseccomp reads them: of a masked comparison's value only the bits of the mask count, and one
+// without a mask is none.
+emulators::Conditions simplified(const emulators::Conditions& conditions) {
+  emulators::Conditions simple;
+  for (emulators::Condition condition : conditions) {
+    if (condition.op == emulators::Compare::kMaskedEqual) {
+      if (condition.value == 0) continue;
+      condition.value_two &= condition.value;
+    }
+    simple.push_back(condition);
+  }
+  return simple;
+}
+
 }  // namespace
 
 FilterAction action_of(const oci::SeccompRule& rule) {
@@ -41,12 +55,15 @@ std::vector<FilterRule> base_rules(const oci::SeccompProfile& profile, std::stri
     if (std::find(rule.names.begin(), rule.names.end(), syscall) == rule.names.end()) continue;
     const FilterAction action = action_of(rule);
     if (action == otherwise) continue;
-    if (rule.args.empty()) return {{{}, action}};
-    if (!compares_twice(rule.args)) {
-      rules.push_back({rule.args, action});
-      continue;
+    std::vector<emulators::Conditions> alternatives = {rule.args};
+    if (compares_twice(rule.args)) {
+      alternatives.clear();
+      for (const emulators::Condition& each : rule.args) alternatives.push_back({each});
     }
-    for (const emulators::Condition& condition : rule.args) rules.push_back({{condition}, action});
+    for (const emulators::Conditions& each : alternatives) {
+      rules.push_back({simplified(each), action});
+      if (rules.back().when.empty()) return {rules.back()};
+    }
   }
   rules.push_back({{}, otherwise});
   return rules;

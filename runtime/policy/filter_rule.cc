@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "policy/register_set.h"
 
@@ -15,8 +16,9 @@ using emulators::Condition;
 using emulators::Conditions;
 
 constexpr std::size_t kMaxRules = 128;   // per system call: filters end at 4096 instructions
-constexpr std::size_t kMaxPieces = 512;  // of one register
-constexpr std::size_t kMaxSteps = 2048;
+constexpr std::size_t kMaxPieces = 256;  // of one register
+// Comparisons that one decision may take: under a second, also for a policy that means harm.
+constexpr std::size_t kMaxWork = 16U << 20;
 constexpr std::uint8_t kRegisters = 6;
 
 // Whether libseccomp's cut to 32 bits leaves the condition's meaning on a 32-bit register.
@@ -26,6 +28,23 @@ bool survives_cut(const Condition& condition) {
          std::numeric_limits<std::uint32_t>::max();
 }
 
+// The order in which libseccomp (2.5.4 at least) keeps a register's comparisons. A rule that
+// belongs before others which share their first comparisons with it makes it link a list to itself,
+// and the runtime hangs; so rules are handed to it in this order. Ascending: earlier first.
+auto place_in_order(const Condition& condition) {
+  const bool masked = condition.op == Compare::kMaskedEqual;
+  const bool above = condition.op == Compare::kGreater || condition.op == Compare::kGreaterOrEqual;
+  const bool below = condition.op == Compare::kLess || condition.op == Compare::kLessOrEqual;
+  const int kind = above ? 2 : (below ? 1 : 0);
+  return std::tuple(condition.index, kind, ~(masked ? condition.value_two : condition.value));
+}
+
+bool is_before(const FilterRule& a, const FilterRule& b) {
+  return std::lexicographical_compare(
+      a.when.begin(), a.when.end(), b.when.begin(), b.when.end(),
+      [](const Condition& x, const Condition& y) { return place_in_order(x) < place_in_order(y); });
+}
+
 // Decides register by register: the values of the lowest register that any rule looks at are cut
 // into classes that leave the same rules in question, and each class is decided by the others.
 class Decision {
@@ -33,7 +52,6 @@ class Decision {
   explicit Decision(const FilterAction& unwritten) : unwritten_(unwritten) {}
 
   Result<std::vector<FilterRule>> decide(std::span<const FilterRule> rules) {
-    if (++steps_ > kMaxSteps) return too_long();
     if (rules.front().when.empty()) {
       if (rules.front().action == unwritten_) return std::vector<FilterRule>{};
       return std::vector<FilterRule>{rules.front()};
@@ -100,8 +118,7 @@ class Decision {
     return remaining;
   }
 
-  static Result<std::vector<Class>> classify(std::span<const FilterRule> rules,
-                                             std::uint8_t index) {
+  Result<std::vector<Class>> classify(std::span<const FilterRule> rules, std::uint8_t index) {
     Conditions conditions;
     for (const FilterRule& rule : rules) {
       std::copy_if(rule.when.begin(), rule.when.end(), std::back_inserter(conditions),
@@ -124,13 +141,16 @@ class Decision {
           auto extended = holding;
           extended.push_back(holds);
           pieces += part.pieces();
+          work_ += part.pieces() + extended.size();
           finer.emplace(std::move(extended), part);
         }
-        if (pieces > kMaxPieces) return too_long();
+        if (pieces > kMaxPieces || work_ > kMaxWork) return too_long();
       }
       cut = std::move(finer);
     }
     std::vector<Class> classes;
+    work_ += cut.size() * rules.size() * conditions.size();
+    if (work_ > kMaxWork) return too_long();
     for (auto& [holding, values] : cut) {
       auto left = remaining(rules, index, conditions, holding);
       const auto same = std::find_if(classes.begin(), classes.end(),
@@ -144,12 +164,36 @@ class Decision {
     return classes;
   }
 
+  // Whether the conditions are one comparison of a register, or it and its opposite.
+  static bool is_one_question(const Conditions& conditions) {
+    if (conditions.size() != 2) return conditions.size() == 1;
+    const auto [low, high] =
+        std::minmax(conditions[0], conditions[1], [](auto& a, auto& b) { return a.op < b.op; });
+    return low.value == high.value &&
+           ((low.op == Compare::kLess && high.op == Compare::kGreaterOrEqual) ||
+            (low.op == Compare::kLessOrEqual && high.op == Compare::kGreater));
+  }
+
+  // libseccomp (2.5.4 at least) makes "below x" of "not (x or above)". Where further conditions
+  // follow on that branch and fail, it goes on to the register's next comparison without loading
+  // the register again, and so compares another one. Patterns and "above" reload. So "below" is
+  // asked only where nothing else is asked of the register.
+  static bool may_ask_below(std::span<const Class> outcomes) {
+    Conditions asked;
+    for (const auto& [decided, values] : outcomes) {
+      if (decided.empty()) continue;
+      for (const Condition& condition : values.alternatives(0, true)) asked.push_back(condition);
+    }
+    return is_one_question(asked);
+  }
+
   static Result<std::vector<FilterRule>> write(std::span<const Class> outcomes,
                                                std::uint8_t index) {
+    const bool below = may_ask_below(outcomes);
     std::vector<FilterRule> written;
     for (const auto& [decided, values] : outcomes) {
       if (decided.empty()) continue;
-      for (const Condition& condition : values.alternatives(index)) {
+      for (const Condition& condition : values.alternatives(index, below)) {
         if (!survives_cut(condition)) {
           return failure("it compares register " + std::to_string(index) +
                          " with more than 32 bits, which 32-bit architectures cannot");
@@ -165,14 +209,16 @@ class Decision {
   }
 
   const FilterAction& unwritten_;
-  std::size_t steps_ = 0;
+  std::size_t work_ = 0;
 };
 
 }  // namespace
 
 Result<std::vector<FilterRule>> make_disjoint(std::span<const FilterRule> rules,
                                               const FilterAction& unwritten) {
-  return Decision(unwritten).decide(rules);
+  auto disjoint = Decision(unwritten).decide(rules);
+  if (disjoint) std::stable_sort(disjoint->begin(), disjoint->end(), is_before);
+  return disjoint;
 }
 
 }  // namespace sidecall::policy

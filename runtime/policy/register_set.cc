@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <set>
 
 namespace sidecall::policy {
 namespace {
@@ -163,19 +164,23 @@ void RegisterSet::merge_ranges(std::vector<Range>& ranges) {
 
 // Two patterns that differ in one bit are one pattern without it.
 void RegisterSet::merge_patterns(std::vector<Pattern>& patterns) {
-  for (std::size_t i = 0; i < patterns.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const std::uint64_t differing = patterns[i].value ^ patterns[j].value;
-      if (patterns[i].mask != patterns[j].mask || !std::has_single_bit(differing)) continue;
-      patterns[j] = {patterns[j].mask & ~differing, patterns[j].value & ~differing};
-      patterns.erase(patterns.begin() + static_cast<std::ptrdiff_t>(i));
-      i = 0;  // the merged pattern may merge again
-      break;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> merged;  // (mask, value)
+  for (auto [mask, value] : patterns) {
+    for (std::uint64_t left = mask; left != 0;) {
+      const std::uint64_t bit = std::bit_floor(left);
+      left &= ~bit;
+      if (merged.erase({mask, value ^ bit}) == 0) continue;
+      mask &= ~bit;
+      value &= ~bit;
+      left = mask;  // what has grown may merge again
     }
+    merged.emplace(mask, value);
   }
+  patterns.clear();
+  for (const auto& [mask, value] : merged) patterns.push_back({mask, value});
 }
 
-emulators::Conditions RegisterSet::alternatives(std::uint8_t index) const {
+emulators::Conditions RegisterSet::alternatives(std::uint8_t index, bool below) const {
   emulators::Conditions conditions;
   const auto add = [&](Compare op, std::uint64_t value, std::uint64_t value_two = 0) {
     conditions.push_back({index, op, value, value_two});
@@ -189,19 +194,28 @@ emulators::Conditions RegisterSet::alternatives(std::uint8_t index) const {
       ranges[1].low - ranges[0].high == 2) {
     add(Compare::kNotEqual, ranges[0].high + 1);
     ranges.clear();
+  } else if (ranges.size() == 1 && ranges[0].low == 1 && ranges[0].high == kMost) {
+    add(Compare::kNotEqual, 0);
+    ranges.clear();
   }
   for (const Range& range : ranges) {
+    // "above the largest 32-bit value" and its opposite are the forms that 32-bit filters read
+    // right.
     if (range.low == range.high) {
       add(Compare::kEqual, range.low);
-    } else if (range.low == 0) {
-      add(Compare::kLessOrEqual, range.high);
+    } else if (range.low == 0 && below) {
+      const bool wide = range.high >= kMost32;
+      add(wide ? Compare::kLessOrEqual : Compare::kLess, wide ? range.high : range.high + 1);
     } else if (range.high == kMost) {
-      // "above the largest 32-bit value" is the form that 32-bit filters read right.
       const bool wide = range.low > kMost32;
       add(wide ? Compare::kGreater : Compare::kGreaterOrEqual, wide ? range.low - 1 : range.low);
     } else {
       for (const Pattern& block : patterns_of(range)) {
-        add(Compare::kMaskedEqual, block.mask, block.value);
+        if (~block.mask == 0) {
+          add(Compare::kEqual, block.value);
+        } else {
+          add(Compare::kMaskedEqual, block.mask, block.value);
+        }
       }
     }
   }

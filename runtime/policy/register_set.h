@@ -26,8 +26,9 @@ class RegisterSet {
   void unite(const RegisterSet& other);
 
   // Conditions on register `index`, no two of which hold together, one of which holds exactly for
-  // the values of this set. The set is not everything().
-  [[nodiscard]] emulators::Conditions alternatives(std::uint8_t index) const;
+  // the values of this set, which is not everything(). Without `below` none of them is SCMP_CMP_LT
+  // or SCMP_CMP_LE: such a range is then written as bit patterns.
+  [[nodiscard]] emulators::Conditions alternatives(std::uint8_t index, bool below) const;
 
  private:
   struct Range {  // low..high, both included

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <new>
 
@@ -48,12 +49,11 @@ std::uint64_t LatencyHistogram::quantile(double fraction) const {
     total += counts[index];
   }
   if (total == 0) return 0;
-  const auto rank = std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(fraction * static_cast<double>(total) + 0.5));
+  const double rank = std::max(1.0, std::ceil(fraction * static_cast<double>(total)));
   std::uint64_t seen = 0;
   for (std::size_t index = 0; index < kBuckets; ++index) {
     seen += counts[index];
-    if (seen >= rank) return upper_edge(index);
+    if (static_cast<double>(seen) >= rank) return upper_edge(index);
   }
   return upper_edge(kBuckets - 1);
 }

@@ -20,7 +20,7 @@ namespace sidecall::worker {
 // percentile is exact to an eighth.
 class LatencyHistogram {
  public:
-  static constexpr std::size_t kBuckets = 34 * 8;
+  static constexpr std::size_t kBuckets = std::size_t{34} * 8;
   void record(std::uint64_t nanoseconds) {
     buckets_[bucket(nanoseconds)].fetch_add(1, std::memory_order_relaxed);
   }
@@ -54,7 +54,6 @@ struct StatisticsHeader {
   std::atomic<std::uint32_t> listeners{0};  // being served now
   std::atomic<std::uint64_t> stale{0};      // the caller was gone before its answer
   std::atomic<std::uint64_t> unrouted{0};   // notified, but not in the program
-  std::atomic<std::uint32_t> in_flight{0};  // being served now on actor threads
 };
 
 // A mapping of the shared memory. The agent creates it; the worker maps what it is handed.

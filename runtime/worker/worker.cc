@@ -125,24 +125,28 @@ Result<void> Worker::add_listener(const ToWorker& message, UniqueFd fd) {
   // Without figures of its cgroup a sandbox is still served; emulators that need them say so.
   if (auto bound = sandbox_.bind(message.first_pid); !bound) report_(bound.error().message);
   set_sync(**listener);
-  ReceiverOptions options{.tag = message.tag,
-                          .first_pid = message.first_pid,
-                          .join_uts = (dispatcher_.capabilities() >> CAP_SYS_ADMIN & 1U) != 0,
-                          .on_end = [this](std::uint64_t tag) {
-                            {
-                              const std::lock_guard lock(ended_mutex_);
-                              ended_.push_back(tag);
-                            }
-                            constexpr std::uint64_t kOne = 1;
-                            static_cast<void>(!::write(wake_.get(), &kOne, sizeof kOne));
-                          }};
   const ServerParts parts{
       .dispatcher = dispatcher_, .sandbox = sandbox_, .statistics = statistics_, .report = report_};
-  served_[message.tag] = Served{.receiver = std::make_unique<Receiver>(parts, std::move(*listener),
-                                                                       pool_, std::move(options)),
-                                .watch = std::move(watch)};
+  auto receiver = std::make_unique<Receiver>(
+      parts, std::move(*listener), pool_,
+      ReceiverOptions{.tag = message.tag,
+                      .first_pid = message.first_pid,
+                      .join_uts = (dispatcher_.capabilities() >> CAP_SYS_ADMIN & 1U) != 0,
+                      .on_end = [this](std::uint64_t tag) { note_ended(tag); }});
+  served_.insert_or_assign(
+      message.tag,
+      Served{.receiver = std::move(receiver), .watch = std::move(watch), .hung_up = false});
   statistics_.header().listeners = static_cast<std::uint32_t>(served_.size());
   return {};
+}
+
+void Worker::note_ended(std::uint64_t tag) {
+  {
+    const std::lock_guard lock(ended_mutex_);
+    ended_.push_back(tag);
+  }
+  constexpr std::uint64_t kOne = 1;
+  static_cast<void>(!::write(wake_.get(), &kOne, sizeof kOne));
 }
 
 void Worker::set_sync(kernel::Listener& listener) {

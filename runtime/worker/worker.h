@@ -43,6 +43,7 @@ class Worker {
   void read_control();
   [[nodiscard]] Result<void> add_listener(const ToWorker& message, UniqueFd fd);
   void set_sync(kernel::Listener& listener);
+  void note_ended(std::uint64_t tag);  // on the receiver's thread
   void collect_ended();
   [[nodiscard]] std::vector<pollfd> poll_set() const;
   void look_at_listeners(const std::vector<pollfd>& polled);

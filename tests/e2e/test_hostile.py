@@ -11,7 +11,7 @@ import pytest
 from conftest import RELEASE
 from harness import processes
 from harness.bundle import Wish
-from harness.wait import eventually
+from harness.wait import eventually_equal
 
 STATE = json.dumps({
     "ociVersion": "1.0.2", "fds": ["seccompFd"], "pid": os.getpid(), "metadata": "serving",
@@ -68,7 +68,7 @@ def test_bad_listener_disturbs_nobody(intrusion, agent, served, control_client):
     known = [sandbox.id for sandbox in control_client.sandboxes()]
     before = settled(agent)
     intrude(agent.run_dir / "seccomp.sock", *INTRUSIONS[intrusion])
-    eventually(lambda: settled(agent) == before, f"the agent is as before: {before}")
+    eventually_equal(lambda: settled(agent), before, "the agent")
     assert [sandbox.id for sandbox in control_client.sandboxes()] == known
     assert served.run("uname -r").text == RELEASE
     assert control_client.healthy()
@@ -85,7 +85,7 @@ def test_silent_connections_are_not_waited_for(agent, served, control_client):
     assert served.exec("uname -r").text == RELEASE
     for connection in held:
         connection.close()
-    eventually(lambda: processes.listeners(agent.pid) == 1, "only the container's listener is left")
+    eventually_equal(lambda: processes.listeners(agent.pid), 1, "listeners in the agent")
 
 
 @pytest.mark.parametrize("question", [
@@ -101,7 +101,7 @@ def test_bad_hook_message_gets_one_line_and_disturbs_nobody(question, agent, ser
     answer = agent.ask(question)
     assert answer != "ok\n"
     assert answer.count("\n") <= 1
-    eventually(lambda: settled(agent) == before, f"the agent is as before: {before}")
+    eventually_equal(lambda: settled(agent), before, "the agent")
     assert served.run("uname -r").text == RELEASE
 
 

@@ -28,9 +28,11 @@ def test_what_is_not_allowed_is_refused_as_without_sidecall(container, engine):
 
 def test_sysinfo_shows_the_containers_own_limit(agent, engine):
     with engine.start(Wish(policy="serving", memory=96 * MEBIBYTE)) as container:
-        total, used = container.run("free -k").text.splitlines()[1].split()[1:3]
-    assert int(total) == 96 * 1024
-    assert 0 < int(used) <= int(total)
+        memory = container.run("free -k").text.splitlines()[1]
+    # By place: what else stands in the line is computed from the host's /proc/meminfo, and may be
+    # so wide that it touches the total.
+    assert memory.startswith("Mem:")
+    assert int(memory[4:19]) == 96 * 1024
 
 
 def test_uname_shows_the_policys_release(container):
@@ -58,13 +60,20 @@ def test_exec_is_served_by_the_same_worker(container, agent, control_client):
     assert agent.workers() == [before.worker_pid]
 
 
+def figures(client, container):
+    """Of the calls that were made, by name."""
+    return {call.name: call for call in client.sandbox(container.id).syscalls if call.calls}
+
+
 def test_calls_are_counted_by_name_and_verdict(container, control_client):
+    container.run("uname -r")
+    before = figures(control_client, container)["uname"]
+    container.run("uname -r; uname -r")
     container.run(NODES)
-    container.run("mknod /tmp/disk b 8 0; uname -r; uname -r")
-    calls = {(call.name, call.abi): call
-             for call in control_client.sandbox(container.id).syscalls if call.calls}
-    mknod = calls[("mknod", "x86_64")]
-    assert (mknod.calls, mknod.values, mknod.failures) == (3, 2, 0)
-    assert mknod.errnos + mknod.continued == 1
-    assert calls[("uname", "x86_64")].values == 2
-    assert 0 < mknod.latency_p50_ns <= mknod.latency_p99_ns
+    container.run("mknod /tmp/disk b 8 0")
+    after = figures(control_client, container)
+    assert after["uname"].values - before.values == 2
+    node = after.get("mknod") or after["mknodat"]  # whichever the C library makes of mknod(3)
+    assert (node.calls, node.values, node.failures) == (3, 2, 0)
+    assert node.errnos + node.continued == 1
+    assert 0 < node.latency_p50_ns <= node.latency_p99_ns

@@ -26,18 +26,27 @@ def lines_with(text, *words):
     return [line for line in text.splitlines() if all(word in line for word in words)]
 
 
+def assert_says_there_is_no_agent(engine, agent, text, cause):
+    if engine.label == "crun":
+        # It connects to the listener's socket before it runs any hook: the line is its own.
+        wanted = [str(agent.run_dir / "seccomp.sock"), cause]
+    else:
+        wanted = [str(agent.run_dir / "hook.sock"), cause, "sidecalld is not running",
+                  "systemctl start sidecalld"]
+    assert lines_with(text, *wanted), text
+
+
 def test_no_agent_no_container(stopped_agent, engine):
     text = why_it_fails(engine, Wish(policy="serving"))
-    socket = str(stopped_agent.run_dir / "hook.sock")
-    assert lines_with(text, "sidecalld is not running", socket, "systemctl start sidecalld"), text
+    assert_says_there_is_no_agent(engine, stopped_agent, text, "No such file or directory")
 
 
-def test_dead_agents_socket_is_no_agent(stopped_agent, crun):
+def test_dead_agents_socket_is_no_agent(stopped_agent, engine):
     stopped_agent.start()
     stopped_agent.kill()
     assert (stopped_agent.run_dir / "hook.sock").exists()
-    text = why_it_fails(crun, Wish(policy="serving"))
-    assert lines_with(text, "sidecalld is not running", "Connection refused"), text
+    text = why_it_fails(engine, Wish(policy="serving"))
+    assert_says_there_is_no_agent(engine, stopped_agent, text, "Connection refused")
 
 
 def test_agent_starts_again_over_a_dead_ones_sockets(stopped_agent, crun):
@@ -65,7 +74,8 @@ def test_optional_interception_is_left_out_where_no_agent_runs(kind, stopped_age
 
 def test_optional_bundle_with_its_filter_in_place_fails_closed(stopped_agent, runtime):
     wish = Wish(policy="serving", annotations={"dev.sidecall.optional": "true"})
-    assert "sidecalld is not running" in why_it_fails(runtime, wish)
+    text = why_it_fails(runtime, wish)
+    assert_says_there_is_no_agent(runtime, stopped_agent, text, "No such file or directory")
 
 
 def test_unknown_policy_is_named(agent, engine):
@@ -102,4 +112,5 @@ def test_failed_start_leaves_nothing(agent, runtime, control_client):
     outcome = runtime.run_bundle("broken", directory)
     runtime.clean_up("broken")
     assert outcome.status != 0
-    agent.wait_until_empty(control_client)
+    # An engine may run no poststop hook here: the agent itself must notice that nothing comes.
+    agent.wait_until_empty(control_client, patience=120)

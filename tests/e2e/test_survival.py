@@ -10,19 +10,6 @@ from harness import cgroup, processes
 from harness.bundle import Wish
 from harness.wait import eventually
 
-# Calls uname again and again until it has been told to stop; says each answer that was wrong.
-CALLER = f"""
-until test -e /tmp/stop; do
-  answer=$(uname -r)
-  test "$answer" = {RELEASE} || echo "wrong: $answer"
-  echo >> /tmp/calls
-done
-"""
-
-
-def calls(container):
-    return int(container.exec("cat /tmp/calls 2>/dev/null | wc -l").text)
-
 
 def test_agent_killed_worker_serves_on(container, agent):
     agent.kill()
@@ -46,26 +33,12 @@ def test_worker_outlives_the_agent_only_as_long_as_its_container(agent, crun):
 def test_worker_killed_is_replaced(container, agent, control_client):
     [first] = agent.workers()
     os.kill(first, signal.SIGKILL)
+    eventually(lambda: first not in agent.workers(), "the worker is dead")
     assert container.run("uname -r").text == RELEASE
     sandbox = control_client.sandbox(container.id)
     assert sandbox.worker_restarts == 1
     assert sandbox.worker_pid not in (0, first)
     assert container.exec("uname -r").text == RELEASE
-
-
-def test_no_call_is_lost_or_wrong_while_workers_die(agent, crun, control_client):
-    with crun.start(Wish(policy="serving")) as container:
-        container.shell.start(CALLER)
-        for _ in range(3):
-            before = calls(container)
-            eventually(lambda: calls(container) > before, "the caller makes calls")
-            worker = control_client.sandbox(container.id).worker_pid
-            os.kill(worker, signal.SIGKILL)
-            eventually(lambda: control_client.sandbox(container.id).worker_pid not in (0, worker),
-                       "the worker is replaced")
-        container.exec("touch /tmp/stop")
-        assert container.shell.finish().text == ""
-        assert control_client.sandbox(container.id).worker_restarts == 3
 
 
 def test_worker_follows_the_containers_cpus(container, agent, control_client):

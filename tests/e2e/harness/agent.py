@@ -60,10 +60,10 @@ class Agent:
         """Ids of all worker processes of this build."""
         return processes.running(self._programs / "sidecall-worker")
 
-    def wait_until_empty(self, control):
+    def wait_until_empty(self, control, patience=PATIENCE_SECONDS):
         """Until no container is known and no worker is left."""
         eventually(lambda: not control.sandboxes() and not self.workers(),
-                   "every sandbox and its worker have ended")
+                   "every sandbox and its worker have ended", patience)
 
     def ask(self, question):
         """What hook.sock answers; "" where nobody listens."""

@@ -40,6 +40,7 @@ def make_root(root):
     """A root file system with busybox and a name for each of its applets."""
     for name in ["bin", "dev", "etc", "proc", "root", "sys", "tmp"]:
         (root / name).mkdir(parents=True)
+    (root / "tmp").chmod(0o1777)
     shutil.copy(BUSYBOX, root / "bin")
     applets = subprocess.run([BUSYBOX, "--list"], check=True, capture_output=True, text=True)
     for applet in applets.stdout.split():

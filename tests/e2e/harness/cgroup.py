@@ -1,8 +1,11 @@
 """Cgroups of the host: a namespace in which every engine starts, and live changes."""
 
+import errno
 import os
 import subprocess
 from pathlib import Path
+
+from .wait import eventually
 
 ROOT = Path("/sys/fs/cgroup")
 UNIFIED = ROOT / "unified"
@@ -51,4 +54,15 @@ def remove(name):
     """Removes the top-level cgroup `name` from every hierarchy, with the empty ones below it."""
     for top in [ROOT / name, *ROOT.glob(f"*/{name}")]:
         for where, _, _ in os.walk(top, topdown=False):
-            os.rmdir(where)
+            eventually(lambda: _removed(where), f"{where} is empty")
+
+
+def _removed(directory):
+    """Removes a cgroup, but for processes in it that are still ending."""
+    try:
+        os.rmdir(directory)
+    except OSError as reason:
+        if reason.errno != errno.EBUSY:
+            raise
+        return False
+    return True

@@ -29,7 +29,7 @@ class Shell:
     """Feeds `command`, which must end up as a POSIX shell, one script at a time. A context manager."""
 
     def __init__(self, command):
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile("a+b")
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          stderr=self._errors, bufsize=0)
         self._pending = b""

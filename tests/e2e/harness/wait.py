@@ -20,3 +20,12 @@ def eventually(condition, what, patience=PATIENCE_SECONDS):
         if time.monotonic() > deadline:
             raise NeverHappened(f"in {patience} s never: {what} (last: {value!r})")
         time.sleep(0.02)
+
+
+def eventually_equal(look, wanted, what):
+    """Waits until `look()` gives `wanted`; says what it gave instead."""
+    seen = []
+    try:
+        eventually(lambda: seen.append(look()) or seen.pop() == wanted, what)
+    except NeverHappened:
+        raise NeverHappened(f"{what}: is {look()!r}, should be {wanted!r}") from None

@@ -73,7 +73,7 @@ TEST_F(AgentTest, ServesAHookAndListenerUntilItIsTold) {
     finish_sending(hook);
     EXPECT_EQ(read_all(hook), "ok\n");
   }
-  ASSERT_EQ(::pthread_kill(runner.native_handle(), SIGTERM), 0);
+  ASSERT_EQ(::pthread_sigqueue(runner.native_handle(), SIGTERM, {}), 0);
   runner.join();
   const RealListener listener;
   // What waits in the backlog when the agent stops is not served any more: it is closed.

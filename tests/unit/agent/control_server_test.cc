@@ -32,7 +32,7 @@ class ControlServerTest : public testing::Test {
                                    grpc::InsecureChannelCredentials());
     stub_ = v1::Agent::NewStub(channel_);
   }
-  ~ControlServerTest() override {
+  void TearDown() override {
     stop_.write.reset();
     thread_.join();
   }

@@ -150,10 +150,28 @@ TEST_F(ListenerIntake, DropsAPeerThatNeverFinishes) {
   limits.patience = std::chrono::milliseconds{20};
   begin(limits);
   const UniqueFd client = connect_to(path());
-  send_bytes(client, kState, {listener_.fd()});
+  send_bytes(client, kState.substr(0, 50), {listener_.fd()});
   ASSERT_TRUE(loop_.run_until([&] { return log_.has("it did not end in time"); }));
   EXPECT_TRUE(peer_closed(client));
   EXPECT_TRUE(delivered_.empty());
+  expect_still_serving();
+}
+
+TEST_F(ListenerIntake, LetsASilentPeerTakeItsTime) {
+  IntakeLimits limits;
+  limits.patience = std::chrono::milliseconds{1};
+  begin(limits);
+  const UniqueFd client = connect_to(path());
+  loop_.settle();
+  EXPECT_FALSE(peer_closed(client));
+  send_bytes(client, kState, {listener_.fd()});
+  EXPECT_TRUE(loop_.run_until([&] { return delivered_.size() == 1; })) << log_.text();
+}
+
+TEST_F(ListenerIntake, DoesNotWaitForTheEndOfTheConnection) {
+  const UniqueFd client = connect_to(path());
+  send_bytes(client, kState, {listener_.fd()});
+  EXPECT_TRUE(loop_.run_until([&] { return delivered_.size() == 1; })) << log_.text();
 }
 
 TEST_F(ListenerIntake, TakesAConnectionWithNothingInItForNormal) {
@@ -168,18 +186,16 @@ TEST_F(ListenerIntake, LetsPeersBeyondTheLimitWaitAndServesThemThen) {
   limits.connections = 2;
   begin(limits);
   std::vector<UniqueFd> clients;
-  for (int i = 0; i < 4; ++i) {
-    clients.push_back(connect_to(path()));
-    send_bytes(clients.back(), kState, {listener_.fd()});
-  }
-  // The last two are complete but wait behind the first two, which are not.
-  finish_sending(clients[2]);
-  finish_sending(clients[3]);
+  clients.reserve(4);
+  for (int i = 0; i < 4; ++i) clients.push_back(connect_to(path()));
+  // The last two are complete but wait behind the first two, which are silent.
+  send_bytes(clients[2], kState, {listener_.fd()});
+  send_bytes(clients[3], kState, {listener_.fd()});
   loop_.settle();
   EXPECT_TRUE(delivered_.empty());
-  finish_sending(clients[0]);
+  send_bytes(clients[0], kState, {listener_.fd()});
   EXPECT_TRUE(loop_.run_until([&] { return delivered_.size() == 3; }));
-  finish_sending(clients[1]);
+  send_bytes(clients[1], kState, {listener_.fd()});
   EXPECT_TRUE(loop_.run_until([&] { return delivered_.size() == 4; }));
 }
 

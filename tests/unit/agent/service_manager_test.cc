@@ -15,7 +15,7 @@ namespace {
 
 class ServiceManager : public testing::Test {
  protected:
-  ~ServiceManager() override { ::unsetenv("NOTIFY_SOCKET"); }
+  void TearDown() override { ::unsetenv("NOTIFY_SOCKET"); }
 };
 
 TEST_F(ServiceManager, IsTold) {

@@ -33,6 +33,7 @@ Pair socket_pair(int type) {
 // What send_with_fd() never sends: any number of descriptors in one message.
 void send_fds(int socket, const std::vector<UniqueFd>& fds) {
   std::vector<int> numbers;
+  numbers.reserve(fds.size());
   for (const UniqueFd& fd : fds) numbers.push_back(fd.get());
   const std::size_t bytes = numbers.size() * sizeof(int);
   std::vector<char> control(CMSG_SPACE(bytes));

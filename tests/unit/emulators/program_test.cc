@@ -118,7 +118,7 @@ class Random {
       route.nr = static_cast<std::int32_t>(engine_());
       route.name = text();
       route.rules.resize(below(4));
-      for (Rule& rule_ : route.rules) rule_ = rule(program.instances.size());
+      for (Rule& each : route.rules) each = rule(program.instances.size());
     }
     return program;
   }

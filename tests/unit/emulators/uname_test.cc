@@ -15,15 +15,23 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kAddress = 0x7000;
 
+using Field = char[65];  // NOLINT: as utsname has it
+
+// All of the field: what is past the text is zero.
+void put(Field& field, std::string_view text) {
+  std::memset(field, 0, sizeof field);
+  text.copy(field, sizeof field - 1);
+}
+
 class UnameTest : public testing::Test {
  protected:
   UnameTest() {
-    std::strcpy(target_.names.sysname, "Linux");
-    std::strcpy(target_.names.nodename, "a-node-with-a-long-name");
-    std::strcpy(target_.names.release, "6.18.0-of-the-host");
-    std::strcpy(target_.names.version, "#1 SMP");
-    std::strcpy(target_.names.machine, "x86_64");
-    std::strcpy(target_.names.domainname, "example");  // NOLINT: GNU name of the field
+    put(target_.names.sysname, "Linux");
+    put(target_.names.nodename, "a-node-with-a-long-name");
+    put(target_.names.release, "6.18.0-of-the-host");
+    put(target_.names.version, "#1 SMP");
+    put(target_.names.machine, "x86_64");
+    put(target_.names.domainname, "example");  // NOLINT: GNU name of the field
     target_.map(kAddress, std::string(sizeof(utsname), '\xee'));
   }
 
@@ -54,15 +62,13 @@ TEST_F(UnameTest, WithoutOptionsItIsTheCallersOwn) {
 TEST_F(UnameTest, EachOptionReplacesItsFieldAndNoOther) {
   struct Case {
     const char* option;
-    char (utsname::*field)[65];  // NOLINT
+    Field utsname::*field;
   };
   for (const Case& each : {Case{"release", &utsname::release}, Case{"version", &utsname::version},
                            Case{"nodename", &utsname::nodename}}) {
     const utsname names = told({{each.option, std::string("new")}});
     utsname expected = target_.names;
-    // The rest of the field is zero: nothing of the old value is left behind.
-    std::memset(expected.*each.field, 0, sizeof expected.release);
-    std::strcpy(expected.*each.field, "new");
+    put(expected.*each.field, "new");
     EXPECT_EQ(std::memcmp(&names, &expected, sizeof names), 0) << each.option;
   }
 }

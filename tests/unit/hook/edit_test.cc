@@ -23,7 +23,7 @@ constexpr std::string_view kListening =
 
 class EditTest : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Configs, EditTest, testing::ValuesIn(kConfigNames),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& config) { return config.param; });
 
 TEST_P(EditTest, AddsFilterListenerHooksAndAnnotation) {
   oci::Config config = config_named(GetParam());

@@ -157,7 +157,6 @@ TEST(CompileProfile, RefusesToNotifyWhatTheRuntimeCallsItself) {
         error_of(R"({"rules": [{"syscalls": ["sync", ")" + call + R"("], "return": 7}]})",
                  oci::allow_all_profile());
     EXPECT_THAT(message, HasSubstr("$.rules[0]: " + call + " cannot be notified")) << call;
-    EXPECT_THAT(message, HasSubstr("before the listener is sent")) << call;
   }
   // The filter alone answers these.
   EXPECT_EQ(
@@ -177,7 +176,8 @@ TEST(CompileProfile, LetsTheWorkerDecideWhatNoFilterCan) {
   EXPECT_THAT(made.profile.syscalls[0].args, IsEmpty());
 
   // Not over a base that would do anything else than allow.
-  EXPECT_THAT(error_of(policy, base_of("")), HasSubstr("$.rules[0]: a filter cannot express"));
+  EXPECT_THAT(error_of(policy, base_of(R"({"names": ["acct"], "action": "SCMP_ACT_LOG"})")),
+              HasSubstr("$.rules[0]: a filter cannot express"));
   EXPECT_THAT(error_of(policy, base_of(R"({"names": ["acct"], "action": "SCMP_ACT_LOG"})",
                                        "SCMP_ACT_ALLOW")),
               HasSubstr("a filter cannot express"));

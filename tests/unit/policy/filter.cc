@@ -9,10 +9,12 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <string>
 
 #include "base/file.h"
 #include "base/unique_fd.h"
+#include "oci/seccomp_json.h"
 #include "policy/base_rules.h"
 
 namespace sidecall::policy {
@@ -182,6 +184,18 @@ FilterAction Filter::decide(kernel::Abi abi, int nr, const Registers& args) cons
     }
   }
   return {"end of program"};
+}
+
+void PrintTo(const FilterAction& action, std::ostream* out) {
+  *out << action.name << "(" << action.data << ")";
+}
+
+void PrintTo(const FilterRule& rule, std::ostream* out) {
+  for (const auto& condition : rule.when) {
+    *out << "a" << int{condition.index} << " " << oci::compare_name(condition.op) << std::hex
+         << " 0x" << condition.value << " 0x" << condition.value_two << std::dec << ", ";
+  }
+  PrintTo(rule.action, out);
 }
 
 }  // namespace sidecall::policy

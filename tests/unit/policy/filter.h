@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iosfwd>
 #include <vector>
 
 #include "base/result.h"
@@ -30,5 +31,9 @@ class Filter {
  private:
   std::vector<sock_filter> program_;
 };
+
+// How GoogleTest shows them.
+void PrintTo(const FilterAction& action, std::ostream* out);
+void PrintTo(const FilterRule& rule, std::ostream* out);
 
 }  // namespace sidecall::policy

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/filter_rule.h"
+#include "unit/policy/filter.h"
 
 namespace sidecall::policy {
 namespace {

@@ -25,7 +25,7 @@ def changed(rule, **members):
 GOOD = [
     {"rules": []},
     {"rules": [MKNOD, {"emulate": "sysinfo"}, {"emulate": "uname", "options": {"version": "#1"}}]},
-    {"rules": [changed(MKNOD, syscalls=["mknodat"], when=[EQ, MASKED])]},
+    {"rules": [changed(MKNOD, syscalls=["mknodat"], when=[changed(EQ, index=1), MASKED])]},
     {"rules": [changed(MKNOD, options={"devices": ["b 7:0", "c 1:*"]})]},
     {"rules": [changed(ERRNO, when=[EQ, changed(EQ, valueTwo=0, index=5, value=2**64 - 1)])]},
     {"rules": [changed(ERRNO, errno=4095)]},

@@ -55,11 +55,9 @@ class ReceiverTest : public testing::Test {
                           ended_.count_down();
                         }});
   }
-  ~ReceiverTest() override {
+  void TearDown() override {
     if (receiver_) listener_->last_user_exits();
   }
-  ReceiverTest(const ReceiverTest&) = delete;
-  ReceiverTest& operator=(const ReceiverTest&) = delete;
 
   std::int64_t served_value() {
     return listener_->wait_for_answer(listener_->call({.arch = AUDIT_ARCH_X86_64, .nr = 1})).value;
