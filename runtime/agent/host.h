@@ -49,9 +49,10 @@ class Host {
 
   // The policy of this name, read afresh and compiled.
   [[nodiscard]] virtual Result<emulators::Program> load_program(std::string_view policy) = 0;
-  [[nodiscard]] virtual Result<std::unique_ptr<Worker>> launch(const std::string& sandbox,
-                                                               const emulators::Program& program,
-                                                               const placement::CpuSet& cpus) = 0;
+  // `predecessor` as of worker::LaunchOptions; null for a sandbox's first worker.
+  [[nodiscard]] virtual Result<std::unique_ptr<Worker>> launch(
+      const std::string& sandbox, const emulators::Program& program, const placement::CpuSet& cpus,
+      const worker::Statistics* predecessor) = 0;
   [[nodiscard]] virtual Result<placement::CpuSet> sandbox_cpus(pid_t pid) = 0;
   [[nodiscard]] virtual Result<void> place(pid_t worker, const placement::CpuSet& cpus) = 0;
   [[nodiscard]] virtual bool is_alive(pid_t pid) = 0;

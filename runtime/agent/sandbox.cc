@@ -40,7 +40,7 @@ Result<void> Sandbox::launch_worker() {
     context_.log.warn("CPUs of the sandbox not found",
                       {{"sandbox", identity_.id}, {"cause", cpus.error().message}});
   }
-  auto worker = context_.host.launch(identity_.id, program_, cpus_);
+  auto worker = context_.host.launch(identity_.id, program_, cpus_, memory_.get());
   if (!worker) return pass_on(std::move(worker), "starting a worker");
   auto control = context_.loop.watch((*worker)->control_fd(), [this] { read_report(); });
   auto exit = context_.loop.watch((*worker)->pidfd(), [this] { on_exit(); });
@@ -49,6 +49,7 @@ Result<void> Sandbox::launch_worker() {
     return pass_on(std::move(control ? exit : control), "starting a worker");
   }
   worker_ = std::move(*worker);
+  memory_ = worker_->statistics();
   worker_ready_ = false;
   control_watch_ = std::move(*control);
   exit_watch_ = std::move(*exit);
@@ -248,7 +249,7 @@ SandboxView Sandbox::view() const {
           .since = since_,
           .worker_restarts = restarts_,
           .annotations = identity_.annotations,
-          .statistics = worker_ != nullptr ? worker_->statistics() : nullptr};
+          .statistics = memory_};
 }
 
 }  // namespace sidecall::agent

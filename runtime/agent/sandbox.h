@@ -22,9 +22,9 @@
 namespace sidecall::agent {
 
 struct SandboxTimes {
-  std::chrono::milliseconds expected{60'000};  // between looks whether an expected one still lives
-  std::chrono::milliseconds ready{10'000};     // from a worker's launch to its first report
-  std::chrono::milliseconds end_grace{5000};   // from asking a worker to end to killing it
+  std::chrono::milliseconds expected{500};    // between looks whether an expected one still lives
+  std::chrono::milliseconds ready{10'000};    // from a worker's launch to its first report
+  std::chrono::milliseconds end_grace{5000};  // from asking a worker to end to killing it
 };
 
 struct Identity {
@@ -110,6 +110,8 @@ class Sandbox {
   std::vector<Ready> waiting_;
 
   std::unique_ptr<Worker> worker_;  // null while one is being replaced
+  // The last worker's, for the next one.
+  std::shared_ptr<const worker::Statistics> memory_;
   bool worker_ready_ = false;
   bool ever_ready_ = false;
   std::uint32_t restarts_ = 0;

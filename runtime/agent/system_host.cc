@@ -57,9 +57,13 @@ Result<emulators::Program> SystemHost::load_program(std::string_view policy) {
 
 Result<std::unique_ptr<Worker>> SystemHost::launch(const std::string& sandbox,
                                                    const emulators::Program& program,
-                                                   const placement::CpuSet& cpus) {
-  auto process = worker::WorkerProcess::launch(
-      {.worker_path = worker_path_, .sandbox = sandbox, .cpus = cpus, .program = &program});
+                                                   const placement::CpuSet& cpus,
+                                                   const worker::Statistics* predecessor) {
+  auto process = worker::WorkerProcess::launch({.worker_path = worker_path_,
+                                                .sandbox = sandbox,
+                                                .cpus = cpus,
+                                                .program = &program,
+                                                .predecessor = predecessor});
   if (!process) return pass_on(std::move(process));
   // A worker that stands still must not make the loop stand still: telling it then fails instead.
   if (::fcntl(process->control_fd(), F_SETFL, O_NONBLOCK) != 0) {

@@ -14,7 +14,8 @@ class SystemHost final : public Host {
   Result<emulators::Program> load_program(std::string_view policy) override;
   Result<std::unique_ptr<Worker>> launch(const std::string& sandbox,
                                          const emulators::Program& program,
-                                         const placement::CpuSet& cpus) override;
+                                         const placement::CpuSet& cpus,
+                                         const worker::Statistics* predecessor) override;
   Result<placement::CpuSet> sandbox_cpus(pid_t pid) override;
   Result<void> place(pid_t worker, const placement::CpuSet& cpus) override;
   bool is_alive(pid_t pid) override;

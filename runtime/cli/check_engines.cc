@@ -26,10 +26,9 @@ struct Engine {
   std::string_view name;
   std::string_view detail;
 };
-constexpr std::array<Engine, 3> kWithoutPrecreate = {
-    Engine{"docker", "has no precreate hook"},
-    Engine{"containerd", "has no precreate hook"},
-    Engine{"crio", "has no precreate hook"}};
+constexpr std::array<Engine, 3> kWithoutPrecreate = {Engine{"docker", "has no precreate hook"},
+                                                     Engine{"containerd", "has no precreate hook"},
+                                                     Engine{"crio", "has no precreate hook"}};
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));

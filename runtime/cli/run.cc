@@ -58,10 +58,12 @@ class Run {
   Result<void> start_worker() {
     auto cpus = placement::sandbox_cpus(child_.pid());
     if (!cpus) return pass_on(std::move(cpus));
-    auto worker = worker::WorkerProcess::launch({.worker_path = program_path("sidecall-worker"),
-                                                 .sandbox = "run-" + std::to_string(child_.pid()),
-                                                 .cpus = *cpus,
-                                                 .program = &program_});
+    auto worker =
+        worker::WorkerProcess::launch({.worker_path = program_path("sidecall-worker"),
+                                       .sandbox = "run-" + std::to_string(child_.pid()),
+                                       .cpus = *cpus,
+                                       .program = &program_,
+                                       .predecessor = worker_ ? &worker_->statistics() : nullptr});
     if (!worker) return pass_on(std::move(worker));
     for (;;) {
       auto report = worker->receive_report();
@@ -98,8 +100,8 @@ class Run {
     }
   }
 
-  // A worker with nothing left to serve ends at once, and is reaped, so that none is left to an init
-  // that may not do so. One that still serves what the command left running is left alone.
+  // A worker with nothing left to serve ends at once, and is reaped: not every init does that. One
+  // that still serves what the command left running is left alone.
   void finish() {
     if (!worker_->finish()) return;
     pollfd ended{.fd = worker_->pidfd(), .events = POLLIN, .revents = 0};

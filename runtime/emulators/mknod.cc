@@ -100,6 +100,7 @@ Row mknod_row() {
       .members = kMembers,
       .support = Support::kPartial,
       .needs = Needs::kFiles,
+      .repeatable = false,  // the second time gives EEXIST
       .capabilities = 1ULL << CAP_MKNOD | 1ULL << CAP_SYS_PTRACE | 1ULL << CAP_SYS_CHROOT |
                       1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_DAC_READ_SEARCH,
       .options = kOptions,

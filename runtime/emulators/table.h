@@ -40,6 +40,9 @@ struct Row {
   std::span<const Member> members;
   Support support{};
   Needs needs{};
+  // Whether a call that may have been carried out already, by a worker that died of it, can be
+  // carried out again. Where not, it is answered with EINTR.
+  bool repeatable = true;
   std::uint64_t capabilities = 0;  // bits (1 << CAP_*) that the worker keeps for it
   std::span<const OptionSpec> options;
   std::string_view summary;

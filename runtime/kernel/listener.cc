@@ -25,15 +25,7 @@ class KernelListener final : public Listener {
   SysResult<Notification> receive(NotificationBuffer& buffer) override {
     const auto memory = buffer.notification();
     if (::ioctl(fd_.get(), SECCOMP_IOCTL_NOTIF_RECV, memory.data()) != 0) return sys_failure(errno);
-    seccomp_notif got;
-    std::memcpy(&got, memory.data(), sizeof got);
-    Notification notification{.id = got.id,
-                              .tid = static_cast<pid_t>(got.pid),
-                              .arch = got.data.arch,
-                              .nr = got.data.nr,
-                              .args = {}};
-    std::copy(std::begin(got.data.args), std::end(got.data.args), notification.args.begin());
-    return notification;
+    return read_notification(memory);
   }
 
   SysResult<void> reply(const Response& response, NotificationBuffer& buffer) override {
@@ -90,6 +82,28 @@ Result<NotificationSizes> notification_sizes() {
   return NotificationSizes{
       .notification = std::max<std::size_t>(kernel.seccomp_notif, sizeof(seccomp_notif)),
       .response = std::max<std::size_t>(kernel.seccomp_notif_resp, sizeof(seccomp_notif_resp))};
+}
+
+Notification read_notification(std::span<const std::byte> received) {
+  seccomp_notif got;
+  std::memcpy(&got, received.data(), sizeof got);
+  Notification notification{.id = got.id,
+                            .tid = static_cast<pid_t>(got.pid),
+                            .arch = got.data.arch,
+                            .nr = got.data.nr,
+                            .args = {}};
+  std::copy(std::begin(got.data.args), std::end(got.data.args), notification.args.begin());
+  return notification;
+}
+
+NotificationBuffer::NotificationBuffer(const NotificationSizes& sizes, std::span<std::byte> place)
+    : NotificationBuffer(sizes) {
+  if (place.size() >= sizes.notification) notification_ = place.first(sizes.notification);
+}
+
+void NotificationBuffer::forget() {
+  constexpr std::size_t kIdBytes = sizeof(seccomp_notif::id);
+  std::fill_n(notification_.begin(), kIdBytes, std::byte{0});
 }
 
 NotificationBuffer::NotificationBuffer(const NotificationSizes& sizes)

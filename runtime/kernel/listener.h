@@ -44,8 +44,14 @@ struct Response {
 class NotificationBuffer {
  public:
   explicit NotificationBuffer(const NotificationSizes& sizes);
+  // Receives into `place`, which is somebody else's and outlives this, where that is large enough.
+  NotificationBuffer(const NotificationSizes& sizes, std::span<std::byte> place);
   // Zeroed: RECV refuses a buffer that is not (EINVAL).
   [[nodiscard]] std::span<std::byte> notification();
+  // What was received last, as the kernel wrote it.
+  [[nodiscard]] std::span<const std::byte> received() const { return notification_; }
+  // Its call has been answered, or is on record elsewhere: sets its id to 0.
+  void forget();
   [[nodiscard]] std::span<std::byte> response() { return response_; }
 
  private:
@@ -53,6 +59,9 @@ class NotificationBuffer {
   std::span<std::byte> notification_;
   std::span<std::byte> response_;
 };
+
+// The notification that a buffer of RECV holds.
+[[nodiscard]] Notification read_notification(std::span<const std::byte> received);
 
 // One listener. Errors are errno values of the ioctl, all of them normal in a life:
 //  receive: EINTR (a signal), ENOENT (the target went, or every user of the filter did: hung_up()

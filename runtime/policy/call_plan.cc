@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/syscall_names.h"
+
 namespace sidecall::policy {
 namespace {
 
@@ -85,6 +87,18 @@ std::vector<FilterRule> filter_rules(const CallPlan& plan, std::span<const Filte
   return rules;
 }
 
+Result<std::vector<FilterRule>> express(const CallPlan& plan, std::span<const FilterRule> base,
+                                        const FilterAction& unwritten, bool i386) {
+  auto rules = make_disjoint(filter_rules(plan, base), unwritten);
+  const std::string multiplexer = i386 ? multiplexer_on_i386(plan.syscall) : "";
+  if (!rules || multiplexer.empty()) return rules;
+  const bool compares = std::any_of(rules->begin(), rules->end(),
+                                    [](const FilterRule& rule) { return !rule.when.empty(); });
+  if (!compares) return rules;
+  return failure("32-bit programs also reach it through " + multiplexer +
+                 ", whose registers say nothing about it");
+}
+
 bool worker_can_decide(const CallPlan& plan) {
   return std::none_of(plan.rules.begin(), plan.rules.end(), [](const CallRule& call) {
     return call.rule->action == Action::kLog || call.rule->action == Action::kKillProcess ||
@@ -97,10 +111,16 @@ bool needs_worker(const CallPlan& plan) {
     return action_of(*call.rule) == notify_action();
   });
   if (answers || !worker_can_decide(plan)) return answers;
-  // What no filter can express over the hardest of those bases over which the worker may step in,
-  // one that allows the call and where nothing of it goes without saying, the worker decides.
+  // What no filter can express over some base that allows the call, the worker decides. Bases
+  // differ in the action that goes without saying.
   const FilterRule allowing{{}, allow_action()};
-  return !make_disjoint(filter_rules(plan, {&allowing, 1}), FilterAction{}).has_value();
+  const auto rules = filter_rules(plan, {&allowing, 1});
+  const auto is_expressible = [&](const FilterAction& unwritten) {
+    return express(plan, {&allowing, 1}, unwritten, true).has_value();
+  };
+  return !is_expressible(FilterAction{}) ||
+         !std::all_of(rules.begin(), rules.end(),
+                      [&](const FilterRule& rule) { return is_expressible(rule.action); });
 }
 
 FilterAction allow_action() {

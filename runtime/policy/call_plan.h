@@ -33,6 +33,13 @@ struct CallPlan {
 [[nodiscard]] std::vector<FilterRule> filter_rules(const CallPlan& plan,
                                                    std::span<const FilterRule> base);
 
+// filter_rules() made disjoint, without those whose action is `unwritten`. Fails where
+// make_disjoint() does, and where conditions are left on a call that i386 programs also reach
+// through another one, if the profile admits `i386`: libseccomp would compare that one's registers.
+[[nodiscard]] Result<std::vector<FilterRule>> express(const CallPlan& plan,
+                                                      std::span<const FilterRule> base,
+                                                      const FilterAction& unwritten, bool i386);
+
 // Whether the worker can decide all of the call's rules: it cannot log or kill as the kernel does.
 [[nodiscard]] bool worker_can_decide(const CallPlan& plan);
 // Whether the worker has to decide any of them over some base profile.

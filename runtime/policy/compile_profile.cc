@@ -55,6 +55,11 @@ class Merge {
                    ": merge the policy into one without SCMP_ACT_NOTIFY and listenerPath");
   }
 
+  [[nodiscard]] bool admits_i386() const {
+    return std::find(base_.architectures.begin(), base_.architectures.end(), "SCMP_ARCH_X86") !=
+           base_.architectures.end();
+  }
+
   // The base's own rules, of calls that no plan is about. Rules with the default action go: they do
   // nothing, and libseccomp refuses them.
   std::vector<oci::SeccompRule> base_without_plans() const {
@@ -72,7 +77,7 @@ class Merge {
 
   Result<std::vector<FilterRule>> rules_of(const CallPlan& plan) {
     const auto base = base_rules(base_, plan.syscall);
-    auto rules = make_disjoint(filter_rules(plan, base), otherwise_);
+    auto rules = express(plan, base, otherwise_, admits_i386());
     if (rules) return rules;
     const std::string path = paths(plan);
     const std::string reason = std::move(rules).error().message;
@@ -99,10 +104,8 @@ class Merge {
                      " cannot be notified, the container would never " +
                      "start: " + std::string(why));
     }
-    const auto& architectures = compiled_.profile.architectures;
     const auto multiplexer = multiplexer_on_i386(plan.syscall);
-    if (!multiplexer.empty() && std::find(architectures.begin(), architectures.end(),
-                                          "SCMP_ARCH_X86") != architectures.end()) {
+    if (!multiplexer.empty() && admits_i386()) {
       compiled_.notes.push_back(path + ": 32-bit programs also reach " + plan.syscall +
                                 " through " + multiplexer + ", which is not served");
     }

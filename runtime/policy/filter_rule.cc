@@ -4,8 +4,8 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <tuple>
 
+#include "policy/libseccomp_shape.h"
 #include "policy/register_set.h"
 
 namespace sidecall::policy {
@@ -26,23 +26,6 @@ bool survives_cut(const Condition& condition) {
   const bool masked = condition.op == Compare::kMaskedEqual;
   return (masked ? condition.value_two : condition.value) <=
          std::numeric_limits<std::uint32_t>::max();
-}
-
-// The order in which libseccomp (2.5.4 at least) keeps a register's comparisons. A rule that
-// belongs before others which share their first comparisons with it makes it link a list to itself,
-// and the runtime hangs; so rules are handed to it in this order. Ascending: earlier first.
-auto place_in_order(const Condition& condition) {
-  const bool masked = condition.op == Compare::kMaskedEqual;
-  const bool above = condition.op == Compare::kGreater || condition.op == Compare::kGreaterOrEqual;
-  const bool below = condition.op == Compare::kLess || condition.op == Compare::kLessOrEqual;
-  const int kind = above ? 2 : (below ? 1 : 0);
-  return std::tuple(condition.index, kind, ~(masked ? condition.value_two : condition.value));
-}
-
-bool is_before(const FilterRule& a, const FilterRule& b) {
-  return std::lexicographical_compare(
-      a.when.begin(), a.when.end(), b.when.begin(), b.when.end(),
-      [](const Condition& x, const Condition& y) { return place_in_order(x) < place_in_order(y); });
 }
 
 // Decides register by register: the values of the lowest register that any rule looks at are cut
@@ -164,20 +147,7 @@ class Decision {
     return classes;
   }
 
-  // Whether the conditions are one comparison of a register, or it and its opposite.
-  static bool is_one_question(const Conditions& conditions) {
-    if (conditions.size() != 2) return conditions.size() == 1;
-    const auto [low, high] =
-        std::minmax(conditions[0], conditions[1], [](auto& a, auto& b) { return a.op < b.op; });
-    return low.value == high.value &&
-           ((low.op == Compare::kLess && high.op == Compare::kGreaterOrEqual) ||
-            (low.op == Compare::kLessOrEqual && high.op == Compare::kGreater));
-  }
-
-  // libseccomp (2.5.4 at least) makes "below x" of "not (x or above)". Where further conditions
-  // follow on that branch and fail, it goes on to the register's next comparison without loading
-  // the register again, and so compares another one. Patterns and "above" reload. So "below" is
-  // asked only where nothing else is asked of the register.
+  // "Below" is asked only where nothing else is: see libseccomp_shape.h.
   static bool may_ask_below(std::span<const Class> outcomes) {
     Conditions asked;
     for (const auto& [decided, values] : outcomes) {
@@ -217,7 +187,11 @@ class Decision {
 Result<std::vector<FilterRule>> make_disjoint(std::span<const FilterRule> rules,
                                               const FilterAction& unwritten) {
   auto disjoint = Decision(unwritten).decide(rules);
-  if (disjoint) std::stable_sort(disjoint->begin(), disjoint->end(), is_before);
+  if (!disjoint) return disjoint;
+  put_in_libseccomp_order(*disjoint);
+  if (!libseccomp_builds_right(*disjoint)) {
+    return failure("libseccomp cannot decide by several registers in this way");
+  }
   return disjoint;
 }
 

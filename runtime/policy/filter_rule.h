@@ -32,7 +32,7 @@ struct FilterRule {
 //
 // Every condition holds on a 32-bit architecture exactly where it does on the zero-extended
 // register, although libseccomp cuts the values to 32 bits there. What would need more than 128
-// rules, or a value beyond 32 bits, is an error that says so.
+// rules, a value beyond 32 bits, or what libseccomp builds wrongly, is an error that says so.
 [[nodiscard]] Result<std::vector<FilterRule>> make_disjoint(std::span<const FilterRule> rules,
                                                             const FilterAction& unwritten);
 

@@ -27,11 +27,21 @@ Result<Policy> load(std::string_view name, const std::string& path) {
   return policy;
 }
 
+// A name that is none may hold anything, and be of any length.
+std::string printable(std::string_view name) {
+  std::string text(name.substr(0, kMaxName));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~' || c == '"'; }, '?');
+  return name.size() > kMaxName ? text + "..." : text;
+}
+
 }  // namespace
 
 Result<Policy> load_policy(const std::string& directory, std::string_view name) {
   if (!is_name(name)) {
-    return failure("a policy's name is 1 to 64 of A-Z a-z 0-9 . _ - and does not start with a dot");
+    return failure("\"" + printable(name) +
+                   "\" names no policy: a policy's name is 1 to 64 of A-Z a-z 0-9 . _ - and does "
+                   "not start with a dot");
   }
   auto policy = load(name, in_directory(directory, std::string(name) + std::string(kSuffix)));
   if (!policy) return pass_on(std::move(policy), "policy \"" + std::string(name) + "\"");

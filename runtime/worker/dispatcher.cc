@@ -26,7 +26,8 @@ Result<Dispatcher> Dispatcher::build(emulators::Program program) {
     if (!emulator) return pass_on(std::move(emulator), "emulator " + instance.emulator);
     dispatcher.capabilities_ |= row->capabilities;
     dispatcher.needs_targets_ |= row->needs != emulators::Needs::kRegisters;
-    dispatcher.built_.push_back({.emulator = std::move(*emulator), .needs = row->needs});
+    dispatcher.built_.push_back(
+        {.emulator = std::move(*emulator), .needs = row->needs, .repeatable = row->repeatable});
   }
   for (std::size_t route = 0; route < program.routes.size(); ++route) {
     const auto& [abi, nr, name, rules] = program.routes[route];
@@ -68,6 +69,7 @@ Decision Dispatcher::decide(const kernel::Notification& notification) const {
       const Built& built = built_[rule.instance];
       decision.emulator = built.emulator.get();
       decision.needs = built.needs;
+      decision.repeatable = built.repeatable;
       decision.call = {.abi = *abi, .member = rule.member, .args = notification.args};
     }
     return decision;

@@ -20,6 +20,7 @@ struct Decision {
   std::uint32_t route = kNoRoute;  // index into Program::routes, for statistics
   const emulators::Emulator* emulator = nullptr;
   emulators::Needs needs = emulators::Needs::kRegisters;
+  bool repeatable = true;  // Row::repeatable
   emulators::Call call;
   // Without an emulator:
   emulators::Rule::Action action = emulators::Rule::Action::kContinue;
@@ -46,6 +47,7 @@ class Dispatcher {
   struct Built {
     std::unique_ptr<emulators::Emulator> emulator;
     emulators::Needs needs{};
+    bool repeatable = true;
   };
   // Of one ABI: route + 1 by syscall number; 0 where there is none.
   using Index = std::vector<std::uint16_t>;

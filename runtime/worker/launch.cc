@@ -65,7 +65,10 @@ Result<WorkerProcess> WorkerProcess::launch(const LaunchOptions& options) {
   if (::access(options.worker_path.c_str(), X_OK) != 0) {
     return errno_failure("starting " + options.worker_path);
   }
-  auto statistics = Statistics::create(*options.program);
+  auto statistics =
+      options.predecessor == nullptr
+          ? Statistics::create(*options.program)
+          : Statistics::map(UniqueFd(::fcntl(options.predecessor->fd(), F_DUPFD_CLOEXEC, 0)));
   if (!statistics) return pass_on(std::move(statistics));
   auto program = program_memory(*options.program);
   if (!program) return pass_on(std::move(program));

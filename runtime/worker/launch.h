@@ -19,6 +19,9 @@ struct LaunchOptions {
   std::string sandbox;      // shown in the process's arguments
   placement::CpuSet cpus;   // empty: left where the parent is
   const emulators::Program* program = nullptr;
+  // The memory of a dead worker of the same program and sandbox that this one replaces: it goes on
+  // counting there, and finishes the calls that were in flight. Null for a first worker.
+  const Statistics* predecessor = nullptr;
 };
 
 // What a worker tells.

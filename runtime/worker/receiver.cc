@@ -1,5 +1,6 @@
 #include "worker/receiver.h"
 
+#include <cerrno>
 #include <csignal>
 
 #include "kernel/privileges.h"
@@ -77,7 +78,43 @@ void Receiver::run() {
   }
 
   KernelTargets targets(*shared_->listener, shared_->namespaces);
-  Server server(parts_, *shared_->listener, targets, shared_->sizes);
+  JournalSlot* const slot = parts_.statistics.journal().take(options_.tag);
+  Server server(parts_, *shared_->listener, targets,
+                slot != nullptr ? kernel::NotificationBuffer(shared_->sizes, slot->notification)
+                                : kernel::NotificationBuffer(shared_->sizes));
+  take_over(server);
+  receive_all(server);
+  if (slot != nullptr) Journal::release(*slot);
+}
+
+void Receiver::take_over(Server& server) {
+  for (JournalSlot* slot : parts_.statistics.journal().unfinished(options_.tag)) {
+    const PendingCall call = server.take_up(kernel::read_notification(slot->notification));
+    const bool is_waiting = shared_->listener->is_waiting(call.notification.id);
+    if (is_waiting && slot->acting != 0 && !call.decision.repeatable) {
+      server.refuse(call, EINTR);
+    } else if (is_waiting && call.decision.needs == emulators::Needs::kFiles) {
+      submit(call, slot);  // which releases it
+      continue;
+    } else if (is_waiting) {
+      server.serve(call, nullptr);
+    }
+    Journal::release(*slot);
+  }
+}
+
+void Receiver::submit(const PendingCall& call, JournalSlot* slot) {
+  pool_.submit([parts = parts_, shared = shared_, call, slot](kernel::Actor& actor) {
+    if (slot != nullptr) slot->acting = 1;
+    KernelTargets targets(*shared->listener, shared->namespaces);
+    Server server(parts, *shared->listener, targets, kernel::NotificationBuffer(shared->sizes));
+    server.serve(call, &actor);
+    if (slot != nullptr) Journal::release(*slot);
+  });
+}
+
+void Receiver::receive_all(Server& server) {
+  Journal journal = parts_.statistics.journal();
   for (;;) {
     const auto call = server.receive();
     if (call) {
@@ -85,11 +122,9 @@ void Receiver::run() {
         server.serve(*call, nullptr);
         continue;
       }
-      pool_.submit([parts = parts_, shared = shared_, pending = *call](kernel::Actor& actor) {
-        KernelTargets own_targets(*shared->listener, shared->namespaces);
-        Server own_server(parts, *shared->listener, own_targets, shared->sizes);
-        own_server.serve(pending, &actor);
-      });
+      JournalSlot* const slot = journal.take(options_.tag);
+      server.hand_on(slot);
+      submit(*call, slot);
       continue;
     }
     const int number = call.error().value;

@@ -43,6 +43,11 @@ class Receiver {
   // What outlives the thread where an actor still serves a call of the listener.
   struct Shared;
   void run();
+  void receive_all(Server& server);
+  // Finishes what the worker before us had received from this listener.
+  void take_over(Server& server);
+  // `slot` may be null: then there is no record of the call.
+  void submit(const PendingCall& call, JournalSlot* slot);
   // What the targets of the sandbox have in common. On the thread itself: it changes its namespace.
   [[nodiscard]] Result<void> look_at_sandbox();
 

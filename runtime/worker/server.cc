@@ -42,13 +42,27 @@ bool is_gone(const Outcome& outcome) {
 SysResult<PendingCall> Server::receive() {
   const auto notification = listener_.receive(buffer_);
   if (!notification) return tl::unexpected<Errno>(notification.error());
-  return PendingCall{.notification = *notification,
-                     .decision = parts_.dispatcher.decide(*notification),
+  return take_up(*notification);
+}
+
+PendingCall Server::take_up(const kernel::Notification& notification) const {
+  return PendingCall{.notification = notification,
+                     .decision = parts_.dispatcher.decide(notification),
                      .received_ns = now_ns()};
 }
 
 void Server::serve(const PendingCall& call, kernel::Actor* actor) {
   answer(call, outcome_of(call, actor));
+  buffer_.forget();
+}
+
+void Server::refuse(const PendingCall& call, int errno_value) {
+  answer(call, Verdict(Errno{errno_value}));
+}
+
+void Server::hand_on(JournalSlot* slot) {
+  if (slot != nullptr) Journal::record(*slot, buffer_.received());
+  buffer_.forget();
 }
 
 Outcome Server::outcome_of(const PendingCall& call, kernel::Actor* actor) {

@@ -5,10 +5,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "emulators/emulator.h"
 #include "kernel/listener.h"
 #include "worker/dispatcher.h"
+#include "worker/journal.h"
 #include "worker/statistics.h"
 
 namespace sidecall::worker {
@@ -45,14 +47,20 @@ struct ServerParts {
 class Server {
  public:
   Server(const ServerParts& parts, kernel::Listener& listener, TargetSource& targets,
-         const kernel::NotificationSizes& sizes)
-      : parts_(parts), listener_(listener), targets_(targets), buffer_(sizes) {}
+         kernel::NotificationBuffer buffer)
+      : parts_(parts), listener_(listener), targets_(targets), buffer_(std::move(buffer)) {}
 
   // RECV, and the look-up.
   [[nodiscard]] SysResult<PendingCall> receive();
+  // The look-up alone, for a call that a worker before us has received.
+  [[nodiscard]] PendingCall take_up(const kernel::Notification& notification) const;
   // Emulates where there is an emulator, and answers. `actor` may be null where the call does not
   // need files.
   void serve(const PendingCall& call, kernel::Actor* actor);
+  // Answers with an errno and asks nobody.
+  void refuse(const PendingCall& call, int errno_value);
+  // Puts the call received last on record elsewhere, unless `slot` is null, and forgets it here.
+  void hand_on(JournalSlot* slot);
 
  private:
   [[nodiscard]] emulators::Outcome outcome_of(const PendingCall& call, kernel::Actor* actor);

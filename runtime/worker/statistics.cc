@@ -19,8 +19,12 @@ constexpr unsigned kSubBits = 3;  // eight buckets an octave
 
 constexpr std::size_t kFirstRoute = (sizeof(StatisticsHeader) + 63) / 64 * 64;
 
+std::size_t first_slot(std::size_t routes) {
+  return (kFirstRoute + routes * sizeof(RouteStatistics) + 63) / 64 * 64;
+}
+
 std::size_t bytes_for(std::size_t routes) {
-  return kFirstRoute + routes * sizeof(RouteStatistics);
+  return first_slot(routes) + Journal::kSlots * sizeof(JournalSlot);
 }
 
 }  // namespace
@@ -81,6 +85,10 @@ Result<Statistics> Statistics::create(const emulators::Program& program) {
     route.name.copy(entry->name.data(), entry->name.size() - 1);
   }
   statistics.routes_ = {routes, program.routes.size()};
+  // Never constructed one by one: fresh memory is zero, which is a slot that is free.
+  statistics.journal_ = {
+      reinterpret_cast<JournalSlot*>(statistics.base_ + first_slot(program.routes.size())),
+      Journal::kSlots};
   return statistics;
 }
 
@@ -90,7 +98,7 @@ Result<Statistics> Statistics::map(UniqueFd memory) {
   struct stat status {};
   if (::fstat(statistics.fd(), &status) != 0) return errno_failure("statistics memory");
   const auto bytes = static_cast<std::size_t>(status.st_size);
-  if (bytes < bytes_for(0)) return failure("statistics memory is too small");
+  if (bytes < kFirstRoute) return failure("statistics memory is too small");
   if (auto mapped = statistics.map_memory(bytes); !mapped) return pass_on(std::move(mapped));
   statistics.header_ = std::launder(reinterpret_cast<StatisticsHeader*>(statistics.base_));
   const StatisticsHeader& header = *statistics.header_;
@@ -100,6 +108,9 @@ Result<Statistics> Statistics::map(UniqueFd memory) {
   statistics.routes_ = {
       std::launder(reinterpret_cast<RouteStatistics*>(statistics.base_ + kFirstRoute)),
       header.routes};
+  statistics.journal_ = {
+      std::launder(reinterpret_cast<JournalSlot*>(statistics.base_ + first_slot(header.routes))),
+      Journal::kSlots};
   return statistics;
 }
 
@@ -121,6 +132,7 @@ Statistics& Statistics::operator=(Statistics&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(header_, other.header_);
   std::swap(routes_, other.routes_);
+  std::swap(journal_, other.journal_);
   return *this;
 }
 

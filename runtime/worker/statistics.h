@@ -1,4 +1,5 @@
-// Counters of one sandbox, in memory shared between its worker (writes) and the agent (reads).
+// What outlives a worker: its sandbox's counters and the journal of its calls in flight, in memory
+// shared between the worker (writes) and the agent (reads the counters, hands it to a successor).
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "emulators/program.h"
 #include "emulators/verdict.h"
+#include "worker/journal.h"
 
 namespace sidecall::worker {
 
@@ -50,6 +52,7 @@ struct StatisticsHeader {
   std::uint64_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t routes = 0;
+  std::atomic<std::uint32_t> journal_used{0};  // Journal's own
   std::atomic<SyncState> sync{SyncState::kUnknown};
   std::atomic<std::uint32_t> listeners{0};  // being served now
   std::atomic<std::uint64_t> stale{0};      // the caller was gone before its answer
@@ -69,6 +72,7 @@ class Statistics {
   [[nodiscard]] int fd() const { return memory_.get(); }
   [[nodiscard]] StatisticsHeader& header() const { return *header_; }
   [[nodiscard]] std::span<RouteStatistics> routes() const { return routes_; }
+  [[nodiscard]] Journal journal() const { return {journal_, header_->journal_used}; }
 
  private:
   Statistics() = default;
@@ -78,6 +82,7 @@ class Statistics {
   std::size_t bytes_ = 0;
   StatisticsHeader* header_ = nullptr;  // into the mapping
   std::span<RouteStatistics> routes_;   // into the mapping
+  std::span<JournalSlot> journal_;      // into the mapping
 };
 
 }  // namespace sidecall::worker

@@ -33,6 +33,7 @@ Worker::Worker(Dispatcher dispatcher, bool sync_wake_up, Statistics statistics, 
       pool_(kMostActors, kernel::become_actor) {
   statistics_.header().sync = sync_wake_up ? SyncState::kUnknown : SyncState::kOff;
   statistics_.header().listeners = 0;
+  statistics_.journal().begin();
 }
 
 Result<void> Worker::run() {

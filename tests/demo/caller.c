@@ -41,6 +41,7 @@ static const struct {
     {"sysinfo", call_sysinfo, nothing},
     {"mknod", call_mknod, remove_node},
 };
+enum { kCallCount = sizeof kCalls / sizeof kCalls[0] };
 
 static int64_t now(void) {
   struct timespec t;
@@ -55,10 +56,11 @@ static int by_value(const void* a, const void* b) {
 }
 
 int main(int argc, char** argv) {
+  const char* const name = argc == 3 ? argv[1] : "";
   const long count = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
   size_t which = 0;
-  while (which < 3 && argc == 3 && strcmp(argv[1], kCalls[which].name) != 0) ++which;
-  if (count < 1 || count > 10000000 || which == 3) {
+  while (which < kCallCount && strcmp(name, kCalls[which].name) != 0) ++which;
+  if (count < 1 || count > 10000000 || which == kCallCount) {
     fprintf(stderr, "usage: caller uname|sysinfo|mknod COUNT\n");
     return 2;
   }
@@ -69,7 +71,7 @@ int main(int argc, char** argv) {
     const int result = kCalls[which].call();
     const int64_t after = now();
     if (result != 0) {
-      perror(argv[1]);
+      perror(name);
       return 1;
     }
     kCalls[which].undo();

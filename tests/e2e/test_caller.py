@@ -19,7 +19,8 @@ def test_archive_with_nested_nodes_unpacks(agent, crun):
         with tarfile.open(root / "nodes.tar", "w") as archive:
             for name, minor in [("x/null", 3), ("x/y/null", 3), ("x/y/z/zero", 5)]:
                 node = tarfile.TarInfo(name)
-                node.type, node.mode, node.devmajor, node.devminor = tarfile.CHRTYPE, 0o640, 1, minor
+                node.type, node.mode = tarfile.CHRTYPE, 0o640
+                node.devmajor, node.devminor = 1, minor
                 archive.addfile(node)
         script = "cd /tmp && tar xf /nodes.tar && find x -type c -exec stat -c '%n %a %t:%T' {} +"
         assert sorted(container.run(script).text.splitlines()) == [

@@ -92,7 +92,7 @@ def test_silent_connections_are_not_waited_for(agent, served, control_client):
     pytest.param("", id="nothing"),
     pytest.param("createRuntime\n", id="no-state"),
     pytest.param("createRuntime\n{", id="cut-state"),
-    pytest.param('createRuntime\n{"id": "../../x", "status": "creating", "bundle": "/"}', id="path"),
+    pytest.param('createRuntime\n{"id": "../x", "status": "creating", "bundle": "/"}', id="path"),
     pytest.param("destroyRuntime\n{}", id="unknown-stage"),
     pytest.param("createRuntime\n" + "x" * (4 << 20), id="huge"),
 ])

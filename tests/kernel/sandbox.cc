@@ -125,7 +125,7 @@ std::string serve(pid_t child, int socket, const SandboxOptions& options) {
     return added.error().message + "\n";
   }
   say(socket, "go");
-  if (options.meanwhile) options.meanwhile(*worker, child);
+  if (options.meanwhile) options.meanwhile(*worker, child, word->fds.front().get());
   std::string outcome = hear(socket);
   if (outcome == "fine") outcome.clear();
   for (;;) {

@@ -33,8 +33,9 @@ using Body = std::function<void(Checks&)>;
 struct SandboxOptions {
   emulators::Program program;
   bool user_namespace = true;  // ids 0..65535 inside are 100000..165535 outside
-  // Runs in the parent while the child is being served, for example to kill the worker.
-  std::function<void(worker::WorkerProcess&, pid_t child)> meanwhile;
+  // Runs in the parent while the child is being served, for example to kill the worker and start
+  // another in its place.
+  std::function<void(worker::WorkerProcess&, pid_t child, int listener)> meanwhile;
 };
 
 inline constexpr uid_t kOutsideRoot = 100000;

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,7 +76,8 @@ TEST_F(WorkerTest, GivesDeclaredAnswers) {
 TEST_F(WorkerTest, CountsWhatItAnswers) {
   std::array<std::uint64_t, 4> seen{};
   const SandboxOptions options{
-      .program = declared_answers(), .meanwhile = [&](worker::WorkerProcess& process, pid_t child) {
+      .program = declared_answers(),
+      .meanwhile = [&](worker::WorkerProcess& process, pid_t child, int) {
         siginfo_t end{};
         ::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT);
         const auto& route = process.statistics().routes().front();
@@ -145,7 +147,7 @@ std::string status_line(pid_t pid, const std::string& key) {
 
 TEST_F(WorkerTest, KeepsOnlyWhatItsEmulatorsNeed) {
   const SandboxOptions options{
-      .program = declared_answers(), .meanwhile = [](worker::WorkerProcess& process, pid_t) {
+      .program = declared_answers(), .meanwhile = [](worker::WorkerProcess& process, pid_t, int) {
         for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
           EXPECT_EQ(status_line(process.pid(), set), "0000000000000000") << set;
         }
@@ -168,7 +170,8 @@ std::size_t open_descriptors(pid_t pid) {
 
 TEST_F(WorkerTest, ServesListenersThatComeLaterAndLetsThemGo) {
   const SandboxOptions options{
-      .program = declared_answers(), .meanwhile = [](worker::WorkerProcess& process, pid_t child) {
+      .program = declared_answers(),
+      .meanwhile = [](worker::WorkerProcess& process, pid_t child, int) {
         std::size_t before = 0;
         for (int round = 0; round < 20; ++round) {
           auto trial = kernel::Trial::start(
@@ -196,7 +199,8 @@ TEST_F(WorkerTest, ServesListenersThatComeLaterAndLetsThemGo) {
 
 TEST_F(WorkerTest, RefusesAForeignDescriptorAndServesOn) {
   const SandboxOptions options{
-      .program = declared_answers(), .meanwhile = [](worker::WorkerProcess& process, pid_t child) {
+      .program = declared_answers(),
+      .meanwhile = [](worker::WorkerProcess& process, pid_t child, int) {
         ASSERT_TRUE(process.add_listener(STDERR_FILENO, 77, child, child));
         const auto report = process.receive_report();
         ASSERT_TRUE(report);
@@ -210,6 +214,65 @@ TEST_F(WorkerTest, RefusesAForeignDescriptorAndServesOn) {
                 options,
                 [](Checks& checks) { checks.expect(::syscall(SYS_getppid, 2) == 4242, "served"); }),
             "");
+}
+
+// Kills the worker and has another take over its listener and its memory.
+void replace(worker::WorkerProcess& process, pid_t child, int listener, const Program& program) {
+  ::kill(process.pid(), SIGKILL);
+  ::waitpid(process.pid(), nullptr, 0);
+  auto successor = worker::WorkerProcess::launch({.worker_path = SIDECALL_WORKER,
+                                                  .sandbox = "test",
+                                                  .cpus = {},
+                                                  .program = &program,
+                                                  .predecessor = &process.statistics()});
+  ASSERT_TRUE(successor) << successor.error().message;
+  process = std::move(*successor);
+  const auto ready = process.receive_report();
+  ASSERT_TRUE(ready);
+  ASSERT_EQ(ready->kind, worker::WorkerReport::Kind::kReady) << ready->text;
+  ASSERT_TRUE(process.add_listener(listener, 1, child, child));
+}
+
+TEST_F(WorkerTest, ASuccessorFinishesTheCallsThatWereInFlight) {
+  Program program = declared_answers();
+  Rule emulated;
+  emulated.action = Rule::Action::kEmulate;
+  program.instances.push_back({.emulator = "sysinfo", .options = {}});
+  program.routes.push_back(
+      {.abi = kNative, .nr = SYS_sysinfo, .name = "sysinfo", .rules = {emulated}});
+  constexpr int kDeaths = 40;
+  constexpr int kCallers = 4;
+  const SandboxOptions options{
+      .program = program,
+      .meanwhile = [&](worker::WorkerProcess& process, pid_t child, int listener) {
+        for (int death = 0; death < kDeaths; ++death) {
+          std::this_thread::sleep_for(std::chrono::microseconds(500 + death * 137 % 1000));
+          replace(process, child, listener, program);
+        }
+        ::kill(child, SIGUSR1);
+      }};
+  static std::atomic<bool> done;
+  done = false;
+  const Body body = [](Checks& checks) {
+    ::signal(SIGUSR1, [](int) { done = true; });
+    std::atomic<int> wrong{0};
+    std::atomic<long> calls{0};
+    std::vector<std::thread> threads;
+    for (int index = 0; index < kCallers; ++index) {
+      threads.emplace_back([&] {
+        while (!done) {
+          struct sysinfo info {};
+          if (::syscall(SYS_getppid, 2) != 4242) ++wrong;
+          if (::sysinfo(&info) != 0 || info.totalram == 0) ++wrong;
+          calls += 2;
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    checks.expect(wrong == 0, std::to_string(wrong) + " wrong answers");
+    checks.expect(calls > kDeaths, "calls were made");
+  };
+  EXPECT_EQ(run_in_sandbox(options, body), "");
 }
 
 TEST(WorkerProgram, DoesNotStartByHand) {

@@ -80,7 +80,7 @@ def make_bundle(directory, runtime, wish, command, cgroup):
     process["terminal"] = False
     process["args"] = command
     capabilities = [f"CAP_{name}" for name in CAPABILITIES]
-    process["capabilities"] = {kind: capabilities for kind in ["bounding", "effective", "permitted"]}
+    process["capabilities"] = dict.fromkeys(["bounding", "effective", "permitted"], capabilities)
     config["root"]["readonly"] = False
     config["annotations"] = wish.all_annotations()
     # A cgroup mount differs with the host's layout, and nothing here looks at it.

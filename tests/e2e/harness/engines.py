@@ -1,6 +1,7 @@
 """Real engines: crun and runc on bundles, podman with either below it."""
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -8,7 +9,7 @@ from . import bundle, cgroup
 from .shell import Outcome, Shell, ShellEnded
 
 PATIENCE_SECONDS = 120
-CGROUP = "sidecall-e2e"
+CGROUP = f"sidecall-e2e-{os.getpid()}"  # of this session alone
 
 
 class StartFailed(Exception):
@@ -146,9 +147,10 @@ class Podman(Engine):
     def __init__(self, runtime, agent, namespace, work):
         super().__init__(f"podman-{runtime}", agent, namespace, work)
         self._command = [
-            *namespace.prefix, "podman", "--root", work / "podman", "--runroot", work / "podman-run",
-            "--tmpdir", work / "podman-tmp", "--runtime", shutil.which(runtime),
-            "--cgroup-manager=cgroupfs", "--storage-driver=vfs", "--events-backend=none"]
+            *namespace.prefix, "podman", "--root", work / "podman",
+            "--runroot", work / "podman-run", "--tmpdir", work / "podman-tmp",
+            "--runtime", shutil.which(runtime), "--cgroup-manager=cgroupfs",
+            "--storage-driver=vfs", "--events-backend=none"]
         self._image = None
 
     def _import_image(self):
@@ -157,7 +159,7 @@ class Podman(Engine):
             _must([*self._command, "import", archive, self.IMAGE])
 
     def _hooks(self, wish):
-        """A hooks directory as an administrator would fill it; an empty one for a plain container."""
+        """A hooks directory as an administrator would fill it; an empty one where not served."""
         directory = self._work / ("hooks" if wish.served else "no-hooks")
         directory.mkdir(exist_ok=True)
         if wish.served:

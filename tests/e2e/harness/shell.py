@@ -26,7 +26,9 @@ class ShellEnded(Exception):
 
 
 class Shell:
-    """Feeds `command`, which must end up as a POSIX shell, one script at a time. A context manager."""
+    """Feeds `command`, which must end up as a POSIX shell, one script at a time.
+
+    A context manager."""
 
     def __init__(self, command):
         self._errors = tempfile.TemporaryFile("a+b")

@@ -24,8 +24,7 @@ def eventually(condition, what, patience=PATIENCE_SECONDS):
 
 def eventually_equal(look, wanted, what):
     """Waits until `look()` gives `wanted`; says what it gave instead."""
-    seen = []
     try:
-        eventually(lambda: seen.append(look()) or seen.pop() == wanted, what)
+        eventually(lambda: look() == wanted, what)
     except NeverHappened:
         raise NeverHappened(f"{what}: is {look()!r}, should be {wanted!r}") from None

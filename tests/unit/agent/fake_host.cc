@@ -84,7 +84,8 @@ Result<emulators::Program> FakeHost::load_program(std::string_view policy) {
 
 Result<std::unique_ptr<Worker>> FakeHost::launch(const std::string& sandbox,
                                                  const emulators::Program& program,
-                                                 const placement::CpuSet& /*cpus*/) {
+                                                 const placement::CpuSet& /*cpus*/,
+                                                 const worker::Statistics* /*predecessor*/) {
   if (!launches) return failure("no such program");
   const auto pid = static_cast<pid_t>(1000 + workers.size());
   workers.push_back(std::make_shared<FakeProcess>(pid, sandbox, program.policy));

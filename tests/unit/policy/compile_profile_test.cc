@@ -102,6 +102,44 @@ TEST(CompileProfile, NotifiesDeviceNodesOnly) {
   }
 }
 
+// The engines' default profile allows socket(2) by two registers, with rules that overlap.
+oci::SeccompProfile socket_base() {
+  return base_of(R"(
+    {"names": ["socket"], "action": "SCMP_ACT_ERRNO", "errnoRet": 22, "args": [
+      {"index": 0, "value": 16, "op": "SCMP_CMP_EQ"}, {"index": 2, "value": 9, "op": "SCMP_CMP_EQ"}]},
+    {"names": ["socket"], "action": "SCMP_ACT_ALLOW", "args": [
+      {"index": 2, "value": 9, "op": "SCMP_CMP_NE"}]},
+    {"names": ["socket"], "action": "SCMP_ACT_ALLOW", "args": [
+      {"index": 0, "value": 16, "op": "SCMP_CMP_NE"}]})");
+}
+constexpr std::string_view kNoVsock =
+    R"({"rules": [{"syscalls": ["socket"], "errno": "EAFNOSUPPORT",
+    "when": [{"index": 0, "value": 40, "op": "SCMP_CMP_EQ"}]}]})";
+
+TEST(CompileProfile, RefusesRegistersOfWhatI386Multiplexes) {
+  const std::string message = error_of(kNoVsock, socket_base());
+  EXPECT_THAT(message, HasSubstr("$.rules[0]: a filter cannot express these conditions on socket"));
+  EXPECT_THAT(message, HasSubstr("through socketcall"));
+}
+
+TEST(CompileProfile, CutsARuleOutOfABaseThatComparesRegisters) {
+  auto base = socket_base();
+  base.architectures = {"SCMP_ARCH_X86_64"};
+  const auto made = compiled(kNoVsock, base);
+  const auto filter = Filter::build(made.profile);
+  ASSERT_TRUE(filter) << filter.error().message;
+  const auto decision = [&](std::uint64_t family, std::uint64_t protocol) {
+    const auto abi = host_abis().front();
+    return filter->decide(abi, *syscall_number(abi, "socket"), {family, 1, protocol});
+  };
+  for (const std::uint64_t protocol : {0U, 9U, 10U}) {
+    EXPECT_EQ(decision(40, protocol), (FilterAction{"SCMP_ACT_ERRNO", 97}));
+    EXPECT_EQ(decision(2, protocol), (FilterAction{"SCMP_ACT_ALLOW"}));
+  }
+  EXPECT_EQ(decision(16, 0), (FilterAction{"SCMP_ACT_ALLOW"}));
+  EXPECT_EQ(decision(16, 9), (FilterAction{"SCMP_ACT_ERRNO", 22}));
+}
+
 TEST(CompileProfile, SharesRulesAmongCalls) {
   const auto profile = compiled(R"({"rules": [
       {"syscalls": ["acct", "sync", "syncfs"], "return": 7},

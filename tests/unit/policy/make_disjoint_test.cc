@@ -100,6 +100,16 @@ TEST(MakeDisjoint, SaysWhatNoFilterCanExpress) {
   EXPECT_THAT(refused.error().message, HasSubstr("more than 128 filter rules"));
   EXPECT_TRUE(make_disjoint(many, kAllow)) << "only the refused values take rules here";
 
+  // Below a2 == 7 lies what the base does for a3 == 1 only; libseccomp would fall from there to the
+  // comparison with 5.
+  const std::vector<FilterRule> falling = {
+      {{compared(2, Compare::kEqual, 7), compared(3, Compare::kEqual, 1)}, kNotify},
+      {{compared(2, Compare::kEqual, 5)}, kNotify},
+      {{}, kAllow}};
+  const auto fallen = make_disjoint(falling, kAllow);
+  ASSERT_FALSE(fallen);
+  EXPECT_THAT(fallen.error().message, HasSubstr("libseccomp cannot decide"));
+
   const std::vector<FilterRule> wide = {
       {{compared(4, Compare::kEqual, std::uint64_t{1} << 40)}, kDeny}, {{}, kAllow}};
   const auto cut = make_disjoint(wide, kAllow);

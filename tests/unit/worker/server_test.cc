@@ -67,7 +67,7 @@ class ServerTest : public testing::Test {
                  .sandbox = sandbox_,
                  .statistics = statistics_,
                  .report = report_},
-                listener_, targets_, {}) {}
+                listener_, targets_, kernel::NotificationBuffer({})) {}
 
   // A call of number `nr`, as far as its receipt.
   PendingCall receive(std::int32_t nr, std::uint32_t arch = AUDIT_ARCH_X86_64) {

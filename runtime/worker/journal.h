@@ -1,0 +1,55 @@
+// Calls in flight, in memory that outlives the worker.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sidecall::worker {
+
+// One call in flight. The kernel receives straight into `notification`, so that there is no moment
+// at which a call is taken and not on record: the received call is its own log entry, and its id,
+// the first eight bytes, is 0 when there is none.
+struct JournalSlot {
+  static constexpr std::size_t kNotificationBytes = 256;
+
+  std::atomic<std::uint64_t> tag{0};     // of the listener that it came from
+  std::atomic<std::uint32_t> taken{0};   // by a thread, or with a call that nobody has finished
+  std::atomic<std::uint32_t> acting{0};  // its emulator may have had an effect already
+  alignas(8) std::array<std::byte, kNotificationBytes> notification{};
+
+  [[nodiscard]] std::uint64_t id() const;
+};
+
+// A worker's use of the slots. Threads share it; a slot belongs to whoever took it.
+class Journal {
+ public:
+  static constexpr std::size_t kSlots = 1024;
+
+  Journal(std::span<JournalSlot> slots, std::atomic<std::uint32_t>& used)
+      : slots_(slots), used_(used) {}
+
+  // For a worker that takes over from a dead one, before it has threads: frees what holds no call.
+  void begin();
+
+  // A free slot, marked with the listener's tag; null where all are in use, and the call then is
+  // served without a record of it.
+  [[nodiscard]] JournalSlot* take(std::uint64_t tag);
+  static void release(JournalSlot& slot);
+
+  // Copies a received notification into a slot, its id last.
+  static void record(JournalSlot& slot, std::span<const std::byte> notification);
+
+  // Slots with calls of this listener that were in flight when the last worker died. They stay
+  // taken: each is to be finished and released.
+  [[nodiscard]] std::vector<JournalSlot*> unfinished(std::uint64_t tag) const;
+
+ private:
+  std::span<JournalSlot> slots_;
+  std::atomic<std::uint32_t>& used_;  // slots beyond it were never used: their pages stay untouched
+};
+
+}  // namespace sidecall::worker
