@@ -31,7 +31,7 @@ tidy: ## clang and clang-tidy only
 	@cmake --preset tidy
 	@cmake --build --preset tidy
 
-asan tsan: ## Unit and kernel tests under sanitizers (asan: also undefined behaviour)
+asan tsan: ## Tests under sanitizers: addresses and undefined behaviour, or threads
 	@cmake --preset $(subst asan,asan-ubsan,$@)
 	@cmake --build --preset $(subst asan,asan-ubsan,$@)
 	@ctest --preset $(subst asan,asan-ubsan,$@)
