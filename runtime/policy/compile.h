@@ -21,7 +21,7 @@ struct CompiledProfile {
   std::vector<std::string> notes;  // one line each, for people: what could be filtered better, …
 };
 
-// Merges the policy into `base`, which is in plain OCI form (oci::resolve_profile makes it so).
+// Merges the policy into `base`, which is in plain OCI form (oci::parse_profile makes it so).
 // Each call falls under the policy's first rule that matches it, else under the base. Every
 // decision that registers allow is made in the filter; only what needs sidecall is notified.
 // Errors: conditions that a filter cannot express for an action that only a filter can carry out,

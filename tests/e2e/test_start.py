@@ -59,7 +59,8 @@ def test_agent_starts_again_over_a_dead_ones_sockets(stopped_agent, crun):
 
 @pytest.mark.parametrize("kind", ["podman-crun", "podman-runc"])
 def test_optional_interception_is_left_out(kind, stopped_agent, namespace, work):
-    """Where no agent runs. Only where the hook edits config.json at each start: a bundle's filter is there already."""
+    """Where no agent runs, and the hook edits config.json at each start: a bundle's filter is there
+    already."""
     engine = make_engine(kind, stopped_agent, namespace, work)
     wish = Wish(policy="serving", annotations={"dev.sidecall.optional": "true"})
     try:

@@ -305,15 +305,15 @@ class Equivalence : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Equivalence, FilterAndWorkerDoWhatTheFirstMatchSays) {
   Counts counts;
-  for (unsigned round = 0; round < 300; ++round) {
+  for (unsigned round = 0; round < 200; ++round) {
     const unsigned seed = GetParam() * 1000 + round;
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     ASSERT_NO_FATAL_FAILURE(compare(random, 1 + round % 6, 200, counts));
   }
   // Enough of what is random is expressible, or this would test refusals only.
-  EXPECT_GT(counts.compiled, 100U);
-  EXPECT_GT(counts.calls, 100000U);
+  EXPECT_GT(counts.compiled, 60U);
+  EXPECT_GT(counts.calls, 60000U);
   RecordProperty("refused", static_cast<int>(counts.refused));
   RecordProperty("handed_over", static_cast<int>(counts.handed_over));
 }
