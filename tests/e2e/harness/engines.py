@@ -7,6 +7,7 @@ import subprocess
 
 from . import bundle, cgroup
 from .shell import Outcome, Shell, ShellEnded
+from .wait import eventually
 
 PATIENCE_SECONDS = 120
 CGROUP = f"sidecall-e2e-{os.getpid()}"  # of this session alone
@@ -82,15 +83,17 @@ class Engine:
     def start(self, wish):
         self._started += 1
         name = f"{self.label}-{self._started}"
+        shell = None
         try:
             shell = Shell([str(word) for word in self._start_command(name, wish)])
-        except ShellEnded as ended:
+            return Container(self, name, shell)
+        except BaseException as reason:
+            if shell:
+                shell.close()
             self.clean_up(name)
-            raise StartFailed(ended.text) from None
-        except BaseException:
-            self.clean_up(name)
+            if isinstance(reason, ShellEnded):
+                raise StartFailed(reason.text) from None
             raise
-        return Container(self, name, shell)
 
 
 class Runtime(Engine):
@@ -129,7 +132,13 @@ class Runtime(Engine):
         return name
 
     def container_pid(self, name):
-        return json.loads(_must([*self._command, "state", name]))["pid"]
+        # A runtime in the foreground writes the state only after it has let the container run.
+        state = eventually(lambda: self._state(name), f"{self.label} knows the state of {name}")
+        return state["pid"]
+
+    def _state(self, name):
+        outcome = _run([*self._command, "state", name])
+        return json.loads(outcome.text) if outcome.status == 0 else None
 
     def clean_up(self, name):
         _run([*self._command, "delete", "--force", name])

@@ -53,7 +53,7 @@ TEST_F(RunTest, HandsSignalsOn) {
 TEST_F(RunTest, TheCommandDiesWithIt) {
   // The pid of the sleeping command, after `sidecall` has been killed, is nobody's soon.
   const std::string pid_file = directory_.path() + "/pid";
-  const Ending ending = run("-- sh -c 'echo $$ >" + pid_file + "; kill -9 $PPID; sleep 1000'");
+  const Ending ending = run("-- sh -c 'echo $$ >" + pid_file + "; kill -9 $PPID; exec sleep 1000'");
   EXPECT_EQ(ending.status, 128 + 9);
   const auto pid = read_file(pid_file);
   ASSERT_TRUE(pid);
