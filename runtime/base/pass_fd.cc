@@ -8,19 +8,24 @@
 namespace sidecall {
 
 Result<void> send_with_fd(int socket, std::string_view bytes, int fd) {
+  return send_with_fds(socket, bytes, fd >= 0 ? std::span(&fd, 1) : std::span<const int>());
+}
+
+Result<void> send_with_fds(int socket, std::string_view bytes, std::span<const int> fds) {
+  if (fds.size() > kMostFdsReceived) return failure("too many descriptors for a message");
   iovec part{.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};  // NOLINT
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFdsReceived * sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  if (fd >= 0) {
+  if (!fds.empty()) {
     message.msg_control = control.data();
-    message.msg_controllen = control.size();
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    header->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
   }
   ssize_t sent = 0;
   do {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,10 @@ inline constexpr std::size_t kMostFdsReceived = 4;
 
 // One message, with `fd` unless that is negative. `fd` stays the caller's. Never raises SIGPIPE.
 [[nodiscard]] Result<void> send_with_fd(int socket, std::string_view bytes, int fd);
+
+// The same with up to kMostFdsReceived descriptors.
+[[nodiscard]] Result<void> send_with_fds(int socket, std::string_view bytes,
+                                         std::span<const int> fds);
 
 // One recvmsg(2) of at most `limit` bytes. EAGAIN on a non-blocking socket comes as its errno.
 [[nodiscard]] SysResult<Received> try_receive_with_fds(int socket, std::size_t limit);

@@ -44,10 +44,10 @@ std::vector<std::string> syscalls_of(const Row& row) {
 }
 
 // "CAP_MKNOD", …
-std::vector<std::string> capabilities_of(const Row& row) {
+std::vector<std::string> capabilities_of(std::uint64_t bits) {
   std::vector<std::string> names;
-  if (row.capabilities == 0) return names;
-  std::istringstream text(kernel::capability_names(row.capabilities));
+  if (bits == 0) return names;
+  std::istringstream text(kernel::capability_names(bits));
   for (std::string name; std::getline(text, name, ',');) {
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -64,9 +64,16 @@ void print_table() {
   }
   print(table.render());
   for (const Row& row : emulators::table()) {
-    print(fmt::format("\n{}: {}\n{}", row.name, row.summary,
-                      wrap(fmt::format("{}", fmt::join(capabilities_of(row), " ")), 2)));
+    print(fmt::format("\n{}: {}\n{}", row.name, row.summary, wrap(row.notes, 2)));
   }
+}
+
+// The capabilities that are kept, under a heading in the wrapped text's own margin.
+void print_capabilities(std::string_view heading, std::uint64_t bits) {
+  if (bits == 0) return;
+  constexpr std::size_t kMargin = 14;
+  std::string names = wrap(fmt::format("{}", fmt::join(capabilities_of(bits), " ")), kMargin);
+  print(names.replace(0, heading.size(), heading));
 }
 
 void print_row(const Row& row) {
@@ -74,10 +81,9 @@ void print_row(const Row& row) {
   print(fmt::format("syscalls      {}\nsupport       {}\nneeds         {}\n",
                     fmt::join(syscalls_of(row), " "), support_name(row.support),
                     needs_name(row.needs)));
-  // The heading stands in the wrapped text's own margin.
-  constexpr std::size_t kMargin = 14;
-  std::string capabilities = wrap(fmt::format("{}", fmt::join(capabilities_of(row), " ")), kMargin);
-  print(capabilities.replace(0, 12, "capabilities") + "\n" + wrap(row.notes, 0));
+  print_capabilities("in sandbox", row.capabilities);
+  print_capabilities("on host", row.host_capabilities);
+  print("\n" + wrap(row.notes, 0));
   if (!row.options.empty()) print("\noptions\n");
   for (const emulators::OptionSpec& option : row.options) {
     print(fmt::format("  {} ({}{})\n{}", option.name, type_name(option.type),
@@ -103,7 +109,8 @@ void write_row(JsonWriter& json, const Row& row) {
   write_strings(json, "syscalls", syscalls_of(row));
   member("support", support_name(row.support));
   member("needs", needs_name(row.needs));
-  write_strings(json, "capabilities", capabilities_of(row));
+  write_strings(json, "capabilities", capabilities_of(row.capabilities));
+  write_strings(json, "host_capabilities", capabilities_of(row.host_capabilities));
   member("summary", row.summary);
   member("notes", row.notes);
   json.key("options");

@@ -1,13 +1,16 @@
-// What an emulator is: a function from a decoded call to a verdict.
+// What an emulator is: a function from a decoded call to a verdict, and, where that takes rights
+// that the caller has not, the one privileged step behind it.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
 #include "emulators/sandbox.h"
+#include "emulators/step.h"
 #include "emulators/verdict.h"
 #include "kernel/abi.h"
 #include "kernel/actor.h"
+#include "kernel/host_actions.h"
 #include "kernel/target.h"
 
 namespace sidecall::emulators {
@@ -20,14 +23,47 @@ struct Call {
   std::array<std::uint64_t, 6> args{};  // registers as received: hostile, upper halves included
 };
 
+// The seam to the sandbox's helper, where perform() runs.
+class Helper {
+ public:
+  Helper() = default;
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
+  virtual ~Helper() = default;
+  [[nodiscard]] virtual SysResult<StepResult> perform(std::uint32_t instance, const Step& step) = 0;
+};
+
 // What an emulator may use. Lives for one call.
 struct Environment {
   kernel::Target& target;
-  kernel::Actor* actor;  // set only where the row says Needs::kFiles
   const Sandbox& sandbox;
+  // Set only where the row says Needs::kFiles:
+  kernel::Actor* actor = nullptr;
+  Helper* helper = nullptr;
+  std::uint32_t instance = 0;  // the emulator's own, for the helper
+
+  [[nodiscard]] SysResult<StepResult> ask_helper(const Step& step) const {
+    return helper->perform(instance, step);
+  }
 };
 
-// Immutable after construction: one instance serves all threads of a worker.
+// What an emulator touches, which decides where it runs. What comes later has all that is before.
+enum class Needs : std::uint8_t {
+  kRegisters,  // answers from registers: at once, on the receiving thread
+  kMemory,     // also copies from or to the caller's memory, on the receiving thread
+  kFiles,      // also acts on files as the caller: on an actor thread, as it may sleep
+};
+
+// What an instance needs for its options beyond what its row says: Row's fields of these names.
+struct Rights {
+  Needs needs{};
+  std::uint64_t capabilities = 0;
+  std::uint64_t host_capabilities = 0;
+  bool makes_mounts = false;
+};
+
+// Immutable after construction: one instance serves all threads of a worker. The helper has one of
+// the same options.
 class Emulator {
  public:
   Emulator() = default;
@@ -35,7 +71,15 @@ class Emulator {
   Emulator& operator=(const Emulator&) = delete;
   virtual ~Emulator() = default;
 
+  // In the worker, which has no right outside the sandbox's user namespace.
   [[nodiscard]] virtual Outcome emulate(const Call& call, Environment& environment) const = 0;
+
+  // In the helper, with the row's `host_capabilities`: makes the one step. Trusts the worker, which
+  // reads what the container wrote, no more than it must: the policy is checked here.
+  [[nodiscard]] virtual SysResult<StepResult> perform(const Step& step,
+                                                      kernel::HostActions& host) const;
+
+  [[nodiscard]] virtual Rights further_rights() const { return {}; }
 };
 
 }  // namespace sidecall::emulators

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/result.h"
+#include "emulators/mount_ledger.h"
 
 namespace sidecall::emulators {
 
@@ -18,7 +19,8 @@ struct Resources {
   std::uint64_t uptime_seconds = 0;  // since its first process started
 };
 
-// The seam to the sandbox's cgroups. May be called from any thread of the worker.
+// The seam to what the worker keeps of the sandbox: its cgroups, its mounts. May be called from any
+// thread of the worker.
 class Sandbox {
  public:
   Sandbox() = default;
@@ -28,6 +30,11 @@ class Sandbox {
 
   // May be up to 100 ms old, so that a call costs no walk through the cgroup tree.
   [[nodiscard]] virtual Result<Resources> resources() const = 0;
+  // Whether its first process is in another user namespace than the agent.
+  [[nodiscard]] virtual bool has_own_user_namespace() const = 0;
+  [[nodiscard]] virtual MountLedger& mounts() const = 0;
+  // SIGKILL to its first process, with which its pid namespace ends.
+  [[nodiscard]] virtual SysResult<void> stop() const = 0;
 };
 
 }  // namespace sidecall::emulators

@@ -3,14 +3,24 @@
 #include <algorithm>
 #include <array>
 
+#include "emulators/chown.h"
+#include "emulators/clock.h"
 #include "emulators/mknod.h"
+#include "emulators/mount.h"
+#include "emulators/reboot.h"
+#include "emulators/sched.h"
+#include "emulators/swap.h"
 #include "emulators/sysinfo.h"
+#include "emulators/umount.h"
 #include "emulators/uname.h"
+#include "emulators/xattr.h"
 
 namespace sidecall::emulators {
 
 std::span<const Row> table() {
-  static const std::array<Row, 3> kRows = {mknod_row(), sysinfo_row(), uname_row()};
+  static const std::array<Row, 11> kRows = {chown_row(),  clock_row(), mknod_row(), mount_row(),
+                                            reboot_row(), sched_row(), swap_row(),  sysinfo_row(),
+                                            umount_row(), uname_row(), xattr_row()};
   return kRows;
 }
 

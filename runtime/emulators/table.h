@@ -2,8 +2,10 @@
 // `sidecall emulators` all derive from it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -19,13 +21,6 @@ enum class Support : std::uint8_t {
   kPartial,  // the notes say what is left to the kernel
 };
 
-// What an emulator touches, which decides where it runs.
-enum class Needs : std::uint8_t {
-  kRegisters,  // answers from registers: at once, on the receiving thread
-  kMemory,     // also copies from or to the caller's memory, on the receiving thread
-  kFiles,      // also acts on files as the caller: on an actor thread, as it may sleep
-};
-
 // One syscall of a row and the calls of it that are notified, as alternatives: the filter notifies
 // a call where all conditions of any one alternative hold and leaves every other call of it to
 // whatever the base profile says. No alternative at all means that each call is notified.
@@ -33,6 +28,11 @@ enum class Needs : std::uint8_t {
 struct Member {
   std::string_view syscall;
   std::span<const Conditions> notify;
+};
+
+// An answer that a filter gives by itself, with SECCOMP_RET_ERRNO: the call is not notified.
+struct FixedAnswer {
+  std::uint16_t errno_value = 0;  // 1..4095; 0: success, the call returns 0
 };
 
 struct Row {
@@ -43,13 +43,24 @@ struct Row {
   // Whether a call that may have been carried out already, by a worker that died of it, can be
   // carried out again. Where not, it is answered with EINTR.
   bool repeatable = true;
-  std::uint64_t capabilities = 0;  // bits (1 << CAP_*) that the worker keeps for it
+  // Bits (1 << CAP_*): what the worker keeps for it, in the sandbox's user namespace, and what the
+  // sandbox's helper keeps in the host's to perform() its steps. Without the latter, no helper.
+  std::uint64_t capabilities = 0;
+  std::uint64_t host_capabilities = 0;
+  // Whether the helper makes mounts: worker and helper then share a workshop (kernel/workshop.h).
+  bool makes_mounts = false;
   std::span<const OptionSpec> options;
   std::string_view summary;
   std::string_view notes;
   std::string_view example;  // a complete policy, in JSON, that uses it
   // Builds the emulator, or says which option is wrong and why.
   Result<std::unique_ptr<Emulator>> (*make)(const Options& options) = nullptr;
+  // The answer to every call of a member that its alternatives name, where options alone decide it.
+  // Takes options that make() takes. What is fixed needs neither an instance nor the row's
+  // capabilities in a worker. Null: never.
+  std::optional<FixedAnswer> (*fixed)(const Options& options, std::size_t member) = nullptr;
+  // Whether rules with these options are for the member. Null: for each.
+  bool (*serves)(const Options& options, std::size_t member) = nullptr;
 };
 
 [[nodiscard]] std::span<const Row> table();

@@ -1,4 +1,4 @@
-// uname(2): another kernel release, version or node name.
+// uname(2): another kernel release, version, node name or domain.
 #pragma once
 
 #include "emulators/table.h"

@@ -9,64 +9,66 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
+
+#include "kernel/kernel_files.h"
+#include "kernel/mount_calls.h"
+#include "kernel/thread_capabilities.h"
 
 namespace sidecall::kernel {
 namespace {
 
-using CapabilityData = std::array<__user_cap_data_struct, 2>;
-
-// All of these act on the calling thread alone, by the bare system call: glibc's wrappers change
-// every thread of the process.
-bool read_capabilities(CapabilityData& data) {
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  return ::syscall(SYS_capget, &header, data.data()) == 0;
-}
-
-bool write_capabilities(const CapabilityData& data) {
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  return ::syscall(SYS_capset, &header, data.data()) == 0;
-}
-
-CapabilityData with_effective(CapabilityData data, std::uint64_t effective) {
-  data[0].effective = data[0].permitted & static_cast<__u32>(effective);
-  data[1].effective = data[1].permitted & static_cast<__u32>(effective >> 32U);
-  return data;
-}
-
 class KernelActor final : public Actor {
  public:
-  explicit KernelActor(const CapabilityData& capabilities) : all_(capabilities) {}
+  KernelActor(const CapabilityData& capabilities, UniqueFd proc, UniqueFd own_root,
+              UniqueFd own_mounts)
+      : all_(capabilities),
+        proc_(std::move(proc)),
+        own_root_(std::move(own_root)),
+        own_mounts_(std::move(own_mounts)) {}
 
-  SysResult<void> make_node(const CallerView& view, const std::string& path, mode_t mode,
-                            dev_t device) override {
-    return as_caller(view, 1ULL << CAP_MKNOD, [&] {
-      return ::mknodat(AT_FDCWD, path.c_str(), mode, device) == 0 ? 0 : errno;
-    });
+  SysResult<void> as_caller(const CallerView& view, Act act) override {
+    auto acted = in_view(view, act);
+    // A directory that we stay in could not be unmounted.
+    if (!go_to(own_root_)) std::abort();
+    return acted;
+  }
+
+  SysResult<UniqueFd> take_aside(const std::string& path) override {
+    if (::setns(own_mounts_.get(), CLONE_NEWNS) != 0 || !go_to(own_root_)) {
+      return sys_failure(errno);
+    }
+    return copy_mount(AT_FDCWD, path.c_str(), false);
   }
 
  private:
-  // Runs `act` (which returns an errno or 0) as the caller, with only `lent` of our capabilities.
-  // Magic links of a /proc that the caller can see are thus followed with the caller's rights too.
-  template <typename Act>
-  SysResult<void> as_caller(const CallerView& view, std::uint64_t lent, Act act) {
+  SysResult<void> in_view(const CallerView& view, Act act) {
     if (!enter(view)) return sys_failure(errno);
-    if (!write_capabilities(with_effective(all_, lent))) return sys_failure(errno);
-    const int number = act();
+    const std::uint64_t effective = view.credentials.effective_capabilities | view.lent;
+    if (!write_capabilities(with_effective(all_, effective))) return sys_failure(errno);
+    // Magic links of a /proc that the caller can see are thus followed with the caller's rights.
+    KernelFiles files(proc_.get());
+    auto acted = act(files);
     // Without its capabilities back the thread can serve nobody: better no worker than a wrong one.
     if (!write_capabilities(all_)) std::abort();
-    if (number != 0) return sys_failure(number);
-    return {};
+    return acted;
   }
 
   bool enter(const CallerView& view) {
     const Credentials& ids = view.credentials;
-    if (::fchdir(view.root.get()) != 0 || ::chroot(".") != 0) return false;
+    if (view.mount_namespace && ::setns(view.mount_namespace.get(), CLONE_NEWNS) != 0) return false;
+    for (const UniqueFd& other : view.other_namespaces) {
+      if (::setns(other.get(), 0) != 0 && errno != EPERM) return false;
+    }
+    if (!go_to(view.root)) return false;
     if (view.base && ::fchdir(view.base.get()) != 0) return false;
     ::umask(ids.umask);
     if (::syscall(SYS_setgroups, ids.groups.size(), ids.groups.data()) != 0) return false;
     return set_filesystem_id(SYS_setfsgid, ids.fsgid) && set_filesystem_id(SYS_setfsuid, ids.fsuid);
+  }
+
+  static bool go_to(const UniqueFd& root) {
+    return ::fchdir(root.get()) == 0 && ::chroot(".") == 0;
   }
 
   // setfsuid(2) reports no failure: asking again with an id that cannot be gives the current one.
@@ -78,20 +80,39 @@ class KernelActor final : public Actor {
   }
 
   CapabilityData all_;  // as the thread started with them
+  UniqueFd proc_;
+  UniqueFd own_root_;
+  UniqueFd own_mounts_;  // the mount namespace
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Actor>> become_actor() {
+Result<std::unique_ptr<Actor>> become_actor(int proc) {
   if (::unshare(CLONE_FS) != 0) return errno_failure("separating the thread's directory and umask");
-  // Or else setfsuid(2) to another id would clear CAP_MKNOD from the effective set.
+  // Or else setfsuid(2) to another id would clear capabilities from the effective set.
   const int bits = ::prctl(PR_GET_SECUREBITS);
   if (bits < 0 || (static_cast<unsigned>(bits) & SECBIT_NO_SETUID_FIXUP) == 0) {
     return failure("SECBIT_NO_SETUID_FIXUP is not set");
   }
   CapabilityData capabilities{};
   if (!read_capabilities(capabilities)) return errno_failure("reading the thread's capabilities");
-  return std::make_unique<KernelActor>(with_effective(capabilities, ~std::uint64_t{0}));
+  UniqueFd own_root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!own_root) return errno_failure("opening the worker's root");
+  UniqueFd own_mounts(::openat(proc, "thread-self/ns/mnt", O_RDONLY | O_CLOEXEC));
+  if (!own_mounts) return errno_failure("opening the worker's mount namespace");
+  return std::make_unique<KernelActor>(with_effective(capabilities, ~std::uint64_t{0}),
+                                       UniqueFd(::fcntl(proc, F_DUPFD_CLOEXEC, 0)),
+                                       std::move(own_root), std::move(own_mounts));
+}
+
+std::uint64_t actor_capabilities() {
+  std::uint64_t bits = 0;
+  for (const int capability :
+       {CAP_SYS_PTRACE, CAP_SYS_CHROOT, CAP_SETUID, CAP_SETGID, CAP_DAC_OVERRIDE,
+        CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_FSETID, CAP_CHOWN}) {
+    bits |= std::uint64_t{1} << static_cast<unsigned>(capability);
+  }
+  return bits;
 }
 
 }  // namespace sidecall::kernel

@@ -1,13 +1,17 @@
-// The seam to acting for a caller: system calls made with its root, directory, ids and umask.
+// The seam to acting as a caller: a thread that takes on what the kernel would judge the caller by.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/function_ref.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "kernel/caller_files.h"
 #include "kernel/target.h"
 
 namespace sidecall::kernel {
@@ -17,25 +21,42 @@ struct CallerView {
   UniqueFd root;
   UniqueFd base;  // the working directory, or what dirfd referred to
   Credentials credentials;
+  // Entered first, for calls that make mounts; an actor stays in them. The others are what a new
+  // filesystem looks at: where they are not the sandbox's own they cannot be entered, and the
+  // kernel then refuses a filesystem that would show them.
+  UniqueFd mount_namespace{};
+  std::vector<UniqueFd> other_namespaces{};
+  // Capabilities in the sandbox's user namespace, bits 1 << CAP_*, that are used beside the
+  // caller's own.
+  std::uint64_t lent = 0;
 };
 
 // Acts on one thread of the worker. Not shared between threads.
 class Actor {
  public:
+  using Act = FunctionRef<SysResult<void>(CallerFiles&)>;
+
   Actor() = default;
   Actor(const Actor&) = delete;
   Actor& operator=(const Actor&) = delete;
   virtual ~Actor() = default;
 
-  // mknodat(2) from the caller's view. The kernel decides with the caller's ids, groups and umask;
-  // the one capability lent is CAP_MKNOD, and none of the caller's own is used. So what succeeds is
-  // what the caller could have done with CAP_MKNOD, and never more.
-  [[nodiscard]] virtual SysResult<void> make_node(const CallerView& view, const std::string& path,
-                                                  mode_t mode, dev_t device) = 0;
+  // Runs `act` with the caller's root, directory, ids, groups and umask, and of its capabilities
+  // with those that the worker holds itself: in a user namespace of the sandbox's own, where the
+  // worker lives, all that concern files. Gives what `act` gives, or why the view was not entered.
+  [[nodiscard]] virtual SysResult<void> as_caller(const CallerView& view, Act act) = 0;
+
+  // Detached, a mount that the helper has made in the workshop (kernel/workshop.h).
+  [[nodiscard]] virtual SysResult<UniqueFd> take_aside(const std::string& path) = 0;
 };
 
 // The real one. Gives the calling thread a filesystem context of its own (CLONE_FS) and keeps
 // setfsuid(2) from touching its capabilities; the thread must then serve nothing else.
-[[nodiscard]] Result<std::unique_ptr<Actor>> become_actor();
+// `proc` is a descriptor on /proc.
+[[nodiscard]] Result<std::unique_ptr<Actor>> become_actor(int proc);
+
+// Capabilities, bits 1 << CAP_*, that a worker needs to become_actor() and to have those of a
+// caller's that the kernel asks for where files are concerned.
+[[nodiscard]] std::uint64_t actor_capabilities();
 
 }  // namespace sidecall::kernel

@@ -1,5 +1,6 @@
 #include "kernel/features.h"
 
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -49,7 +50,8 @@ void probe_call(Listener& listener, std::vector<Feature>& features) {
   }
   features.push_back(say("receive", true, true, "calls can be received"));
 
-  const auto namespaces = sandbox_namespaces(got->tid);
+  const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto namespaces = sandbox_namespaces(proc.get(), got->tid);
   if (namespaces) {
     KernelTarget target(listener, *namespaces, got->id, got->tid);
     std::array<std::byte, kProbe.size()> copy{};

@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 
 #include "kernel/memory_map.h"
@@ -15,6 +17,9 @@ namespace sidecall::kernel {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+
+// NS_GET_PID_FROM_PIDNS of linux/nsfs.h, Linux 6.11.
+constexpr unsigned long kPidFromNamespace = _IOR(0xb7, 0x6, int);
 
 // Copies from the thread's memory under the thread's own page protection. The number may name
 // another thread by now: what was read counts only once the notification is found waiting.
@@ -26,29 +31,72 @@ ssize_t copy_from(pid_t tid, std::uint64_t address, std::span<std::byte> into) {
   return ::process_vm_readv(tid, &local, 1, &remote, 1, 0);
 }
 
+// The same in the other direction.
+ssize_t copy_to(pid_t tid, std::uint64_t address, std::span<const std::byte> data) {
+  const iovec local{.iov_base = const_cast<std::byte*>(data.data()),  // NOLINT: it is only read
+                    .iov_len = data.size()};
+  auto* const there = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  const iovec remote{.iov_base = there, .iov_len = data.size()};
+  return ::process_vm_writev(tid, &local, 1, &remote, 1, 0);
+}
+
+// Why process_vm_readv(2) or process_vm_writev(2) copied nothing, to the caller.
+int copy_error(int number) {
+  if (number == EPERM) return kOutOfReach;
+  return number == ENOMEM ? EFAULT : number;
+}
+
+SysResult<NamespaceId> own_uts(int proc) {
+  const auto self = ThreadDirectory::open(proc, ::gettid());
+  if (!self) return tl::unexpected<Errno>(self.error());
+  return self->namespace_id("ns/uts");
+}
+
 }  // namespace
 
-SysResult<SandboxNamespaces> sandbox_namespaces(pid_t first_pid) {
+SysResult<SandboxNamespaces> sandbox_namespaces(int proc, pid_t first_pid) {
   SandboxNamespaces namespaces;
-  namespaces.proc = UniqueFd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  namespaces.proc = UniqueFd(::fcntl(proc, F_DUPFD_CLOEXEC, 0));
   if (!namespaces.proc) return sys_failure(errno);
   const auto first = ThreadDirectory::open(namespaces.proc.get(), first_pid);
   if (!first) return tl::unexpected<Errno>(first.error());
   const auto user = first->namespace_id("ns/user");
   if (!user) return tl::unexpected<Errno>(user.error());
   namespaces.user = *user;
-  const auto self = ThreadDirectory::open(namespaces.proc.get(), ::gettid());
-  if (!self) return tl::unexpected<Errno>(self.error());
-  const auto uts = self->namespace_id("ns/uts");
+  const auto pids = first->namespace_id("ns/pid");
+  if (!pids) return tl::unexpected<Errno>(pids.error());
+  namespaces.pids = *pids;
+  auto uts = first->open_file("ns/uts", O_RDONLY);
   if (!uts) return tl::unexpected<Errno>(uts.error());
-  namespaces.own_uts = *uts;
+  namespaces.uts = std::move(*uts);
+  const auto own = own_uts(namespaces.proc.get());
+  if (!own) return tl::unexpected<Errno>(own.error());
+  namespaces.own_uts = *own;
   return namespaces;
+}
+
+SysResult<void> join_uts_namespace(SandboxNamespaces& namespaces) {
+  if (::setns(namespaces.uts.get(), CLONE_NEWUTS) != 0) return sys_failure(errno);
+  const auto own = own_uts(namespaces.proc.get());
+  if (!own) return tl::unexpected<Errno>(own.error());
+  namespaces.own_uts = *own;
+  return {};
 }
 
 template <typename T>
 SysResult<T> KernelTarget::while_waiting(SysResult<T> result) {
   if (!listener_.is_waiting(id_)) return sys_failure(ESRCH);
   return result;
+}
+
+template <typename T>
+SysResult<T> KernelTarget::of_descriptor(SysResult<T> result) {
+  auto looked = while_waiting(std::move(result));
+  // The thread is there, as while_waiting found: what is missing is the descriptor.
+  if (!looked && looked.error().value == ESRCH && listener_.is_waiting(id_)) {
+    return sys_failure(EBADF);
+  }
+  return looked;
 }
 
 SysResult<ThreadDirectory*> KernelTarget::pinned() {
@@ -64,7 +112,7 @@ SysResult<void> KernelTarget::read(std::uint64_t address, std::span<std::byte> i
   const ssize_t copied = copy_from(tid_, address, into);
   SysResult<void> result;
   if (copied != static_cast<ssize_t>(into.size())) {
-    result = sys_failure(copied < 0 && errno != ENOMEM ? errno : EFAULT);
+    result = sys_failure(copied < 0 ? copy_error(errno) : EFAULT);
   }
   return while_waiting(result);
 }
@@ -78,7 +126,7 @@ SysResult<std::string> KernelTarget::read_string(std::uint64_t address, std::siz
     const std::size_t want = std::min(kPage - at % kPage, limit - text.size());
     const ssize_t copied = copy_from(tid_, at, std::span(chunk).first(want));
     if (copied <= 0) {
-      const int number = copied < 0 && errno != ENOMEM ? errno : EFAULT;
+      const int number = copied < 0 ? copy_error(errno) : EFAULT;
       return while_waiting<std::string>(sys_failure(number));
     }
     const auto* begin = reinterpret_cast<const char*>(chunk.data());
@@ -90,7 +138,32 @@ SysResult<std::string> KernelTarget::read_string(std::uint64_t address, std::siz
   return while_waiting<std::string>(sys_failure(ENAMETOOLONG));
 }
 
+SysResult<std::string> KernelTarget::read_page(std::uint64_t address) {
+  std::string text(kPage, '\0');
+  const std::span<std::byte> into = std::as_writable_bytes(std::span(text));
+  // Up to the page's end first: what lies beyond may not be there.
+  const std::size_t first = kPage - address % kPage;
+  const ssize_t copied = copy_from(tid_, address, into.first(first));
+  SysResult<std::string> result;
+  if (copied <= 0) {
+    result = sys_failure(copied < 0 ? copy_error(errno) : EFAULT);
+  } else {
+    if (static_cast<std::size_t>(copied) == first && first < kPage) {
+      static_cast<void>(copy_from(tid_, address + first, into.subspan(first)));
+    }
+    text.resize(::strnlen(text.data(), kPage - 1));
+    result = std::move(text);
+  }
+  return while_waiting(std::move(result));
+}
+
 SysResult<void> KernelTarget::write(std::uint64_t address, std::span<const std::byte> data) {
+  if (namespaces_.confined) {
+    if (!listener_.is_waiting(id_)) return sys_failure(ESRCH);
+    const ssize_t written = copy_to(tid_, address, data);
+    if (written == static_cast<ssize_t>(data.size())) return {};
+    return sys_failure(written < 0 ? copy_error(errno) : EFAULT);
+  }
   // Through /proc/TID/mem, whose descriptor stays bound to this address space: a write by thread
   // number could reach whoever has the number next.
   const auto directory = pinned();
@@ -121,6 +194,20 @@ SysResult<bool> KernelTarget::in_sandbox_user_namespace() {
   return *user == namespaces_.user;
 }
 
+SysResult<bool> KernelTarget::in_sandbox_pid_namespace() {
+  const auto directory = pinned();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  const auto pids = (*directory)->namespace_id("ns/pid");
+  if (!pids) return tl::unexpected<Errno>(pids.error());
+  return *pids == namespaces_.pids;
+}
+
+SysResult<UniqueFd> KernelTarget::open_namespace(const char* name) {
+  const auto directory = pinned();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  return while_waiting((*directory)->open_file((std::string("ns/") + name).c_str(), O_RDONLY));
+}
+
 SysResult<utsname> KernelTarget::uts() {
   const auto directory = pinned();
   if (!directory) return tl::unexpected<Errno>(directory.error());
@@ -142,6 +229,33 @@ SysResult<utsname> KernelTarget::uts() {
   return names;
 }
 
+SysResult<std::uint32_t> KernelTarget::personality() {
+  const auto directory = pinned();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  const auto file = (*directory)->open_file("personality", O_RDONLY);
+  if (!file) return tl::unexpected<Errno>(file.error());
+  std::array<char, 9> text{};  // eight hexadecimal digits and a newline
+  const ssize_t length = ::read(file->get(), text.data(), text.size());
+  if (length < 0) return sys_failure(errno);
+  std::uint32_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + length, number, 16);
+  if (parsed.ec != std::errc()) return sys_failure(EIO);
+  return number;
+}
+
+SysResult<pid_t> KernelTarget::thread_of(pid_t number) {
+  if (number == 0) return tid_;
+  const auto pids = open_namespace("pid");
+  if (!pids) return tl::unexpected<Errno>(pids.error());
+  const int ours = ::ioctl(pids->get(), kPidFromNamespace, number);
+  if (ours > 0) return ours;
+  if (errno == ESRCH) return sys_failure(ESRCH);
+  const auto own = credentials();
+  if (!own) return tl::unexpected<Errno>(own.error());
+  if (number == own->own_tid) return tid_;
+  return sys_failure(EOPNOTSUPP);
+}
+
 SysResult<UniqueFd> KernelTarget::root() {
   const auto directory = pinned();
   if (!directory) return tl::unexpected<Errno>(directory.error());
@@ -159,11 +273,15 @@ SysResult<UniqueFd> KernelTarget::descriptor(int number) {
   const auto directory = pinned();
   if (!directory) return tl::unexpected<Errno>(directory.error());
   const std::string name = "fd/" + std::to_string(number);
-  auto opened = while_waiting((*directory)->open_file(name.c_str(), O_PATH));
-  // The thread is there, as while_waiting found: what is missing is the descriptor.
-  if (!opened && opened.error().value == ESRCH && listener_.is_waiting(id_)) {
-    return sys_failure(EBADF);
-  }
+  return of_descriptor((*directory)->open_file(name.c_str(), O_PATH));
+}
+
+SysResult<UniqueFd> KernelTarget::open_descriptor(int number) {
+  auto opened = descriptor(number);
+  if (!opened) return opened;
+  const auto flags = of_descriptor((*pinned())->descriptor_flags(number));
+  if (!flags) return tl::unexpected<Errno>(flags.error());
+  if ((*flags & O_PATH) != 0) return sys_failure(EBADF);
   return opened;
 }
 

@@ -14,11 +14,22 @@ namespace sidecall::kernel {
 struct SandboxNamespaces {
   UniqueFd proc;        // on /proc of the supervisor's pid namespace
   NamespaceId user;     // of the sandbox's first process
-  NamespaceId own_uts;  // of the serving thread: what a plain uname(2) of ours answers for
+  NamespaceId pids;     // likewise
+  UniqueFd uts;         // likewise
+  NamespaceId own_uts;  // of the serving threads: what a plain uname(2) of ours answers for
+  // We live in the sandbox's user namespace, which is not the host's: what is written by thread
+  // number can then reach nobody outside the sandbox, whoever has the number by that time.
+  bool confined = false;
 };
 
-// Looks at the sandbox's first process. ESRCH where it has gone.
-[[nodiscard]] SysResult<SandboxNamespaces> sandbox_namespaces(pid_t first_pid);
+// Looks at the sandbox's first process through `proc`, a descriptor on /proc, which it duplicates.
+// ESRCH where the process has gone. To be asked with the host's rights: before its execve(2) the
+// process is the container's runtime, which the sandbox's own root may not look at.
+[[nodiscard]] SysResult<SandboxNamespaces> sandbox_namespaces(int proc, pid_t first_pid);
+
+// Puts the calling thread, and with it those that it starts, into the sandbox's UTS namespace, so
+// that most of its callers' names are a plain uname(2) away.
+[[nodiscard]] SysResult<void> join_uts_namespace(SandboxNamespaces& namespaces);
 
 // The thread of one notification. Opens nothing before it is asked for something. Keeps references
 // to the listener and the namespaces; lives on one thread.
@@ -30,14 +41,20 @@ class KernelTarget final : public Target {
   [[nodiscard]] SysResult<void> read(std::uint64_t address, std::span<std::byte> into) override;
   [[nodiscard]] SysResult<std::string> read_string(std::uint64_t address,
                                                    std::size_t limit) override;
+  [[nodiscard]] SysResult<std::string> read_page(std::uint64_t address) override;
   [[nodiscard]] SysResult<void> write(std::uint64_t address,
                                       std::span<const std::byte> data) override;
   [[nodiscard]] SysResult<Credentials> credentials() override;
   [[nodiscard]] SysResult<bool> in_sandbox_user_namespace() override;
+  [[nodiscard]] SysResult<bool> in_sandbox_pid_namespace() override;
+  [[nodiscard]] SysResult<UniqueFd> open_namespace(const char* name) override;
   [[nodiscard]] SysResult<utsname> uts() override;
+  [[nodiscard]] SysResult<std::uint32_t> personality() override;
+  [[nodiscard]] SysResult<pid_t> thread_of(pid_t number) override;
   [[nodiscard]] SysResult<UniqueFd> root() override;
   [[nodiscard]] SysResult<UniqueFd> working_directory() override;
   [[nodiscard]] SysResult<UniqueFd> descriptor(int number) override;
+  [[nodiscard]] SysResult<UniqueFd> open_descriptor(int number) override;
 
  private:
   // The thread's directory, pinned: opened, and the notification found waiting after that.
@@ -45,6 +62,9 @@ class KernelTarget final : public Target {
   // `result`, or ESRCH where the caller has gone meanwhile.
   template <typename T>
   [[nodiscard]] SysResult<T> while_waiting(SysResult<T> result);
+  // Of a look at one of the caller's descriptors: also EBADF where it has no such one.
+  template <typename T>
+  [[nodiscard]] SysResult<T> of_descriptor(SysResult<T> result);
 
   Listener& listener_;
   const SandboxNamespaces& namespaces_;

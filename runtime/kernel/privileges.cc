@@ -1,14 +1,10 @@
 #include "kernel/privileges.h"
 
-#include <fcntl.h>
 #include <linux/securebits.h>
-#include <sched.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
 #include <memory>
-
-#include "base/unique_fd.h"
 
 namespace sidecall::kernel {
 namespace {
@@ -72,13 +68,6 @@ std::string capability_names(std::uint64_t bits) {
     names += name ? name.get() : std::to_string(capability);
   }
   return names.empty() ? "none" : names;
-}
-
-SysResult<void> join_uts_namespace(pid_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/ns/uts";
-  const UniqueFd names(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!names || ::setns(names.get(), CLONE_NEWUTS) != 0) return sys_failure(errno);
-  return {};
 }
 
 }  // namespace sidecall::kernel

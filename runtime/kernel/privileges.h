@@ -19,7 +19,4 @@ namespace sidecall::kernel {
 // "cap_mknod,cap_sys_ptrace" for bits; "none" for 0.
 [[nodiscard]] std::string capability_names(std::uint64_t bits);
 
-// Puts the calling thread into the UTS namespace of process `pid`.
-[[nodiscard]] SysResult<void> join_uts_namespace(pid_t pid);
-
 }  // namespace sidecall::kernel

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <charconv>
@@ -12,8 +13,10 @@
 namespace sidecall::kernel {
 namespace {
 
-// A dead task's directory answers ENOENT to some look-ups and ESRCH to others.
-int as_gone(int number) {
+// A dead task's directory answers ENOENT to some look-ups and ESRCH to others; one whose task we
+// have no right over, EACCES or EPERM.
+int as_seen(int number) {
+  if (number == EACCES || number == EPERM) return kOutOfReach;
   return number == ENOENT ? ESRCH : number;
 }
 
@@ -53,6 +56,19 @@ std::optional<unsigned> filesystem_id(std::string_view text, std::string_view ke
   return id;
 }
 
+// "NSpid:" and the like list a number for each pid namespace, the innermost last. 0 where the
+// kernel shows none.
+pid_t innermost_number(std::string_view text, std::string_view key) {
+  auto line = line_of(text, key);
+  pid_t innermost = 0;
+  while (line) {
+    const auto number = next_number<pid_t>(*line);
+    if (!number) break;
+    innermost = *number;
+  }
+  return innermost;
+}
+
 }  // namespace
 
 SysResult<Credentials> parse_status(std::string_view text) {
@@ -69,7 +85,9 @@ SysResult<Credentials> parse_status(std::string_view text) {
                           .fsgid = *fsgid,
                           .groups = {},
                           .effective_capabilities = *capabilities,
-                          .umask = *umask};
+                          .umask = *umask,
+                          .own_tgid = innermost_number(text, "NStgid:"),
+                          .own_tid = innermost_number(text, "NSpid:")};
   while (const auto group = next_number<gid_t>(*groups)) credentials.groups.push_back(*group);
   if (groups->find_first_not_of(" \t") != std::string_view::npos) return sys_failure(EINVAL);
   return credentials;
@@ -78,19 +96,19 @@ SysResult<Credentials> parse_status(std::string_view text) {
 SysResult<ThreadDirectory> ThreadDirectory::open(int proc, pid_t tid) {
   if (tid <= 0) return sys_failure(ESRCH);
   UniqueFd fd(::openat(proc, std::to_string(tid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return sys_failure(as_gone(errno));
+  if (!fd) return sys_failure(as_seen(errno));
   return ThreadDirectory(std::move(fd));
 }
 
 SysResult<UniqueFd> ThreadDirectory::open_file(const char* name, int flags) const {
   UniqueFd fd(::openat(fd_.get(), name, flags | O_CLOEXEC));
-  if (!fd) return sys_failure(as_gone(errno));
+  if (!fd) return sys_failure(as_seen(errno));
   return fd;
 }
 
 SysResult<NamespaceId> ThreadDirectory::namespace_id(const char* name) const {
   struct stat status {};
-  if (::fstatat(fd_.get(), name, &status, 0) != 0) return sys_failure(as_gone(errno));
+  if (::fstatat(fd_.get(), name, &status, 0) != 0) return sys_failure(as_seen(errno));
   return NamespaceId{.device = status.st_dev, .inode = status.st_ino};
 }
 
@@ -101,6 +119,19 @@ SysResult<Credentials> ThreadDirectory::credentials() const {
   const auto text = read_fd(file->get(), 1U << 20U);
   if (!text) return sys_failure(ESRCH);
   return parse_status(*text);
+}
+
+SysResult<int> ThreadDirectory::descriptor_flags(int number) const {
+  auto file = open_file(("fdinfo/" + std::to_string(number)).c_str(), O_RDONLY);
+  if (!file) return tl::unexpected<Errno>(file.error());
+  // The flags are in the second line, before what a kind of file adds without a bound.
+  std::array<char, 256> text{};
+  const ssize_t length = ::read(file->get(), text.data(), text.size());
+  if (length < 0) return sys_failure(as_seen(errno));
+  auto line = line_of({text.data(), static_cast<std::size_t>(length)}, "flags:");
+  const auto flags = line ? next_number<int>(*line, 8) : std::nullopt;
+  if (!flags) return sys_failure(EIO);
+  return *flags;
 }
 
 }  // namespace sidecall::kernel

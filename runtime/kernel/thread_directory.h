@@ -12,7 +12,7 @@
 namespace sidecall::kernel {
 
 // A descriptor on /proc/TID stays bound to that very task: once it has gone every look fails with
-// ESRCH, even when its number names another thread by then.
+// ESRCH, even when its number names another thread by then. Where we may not look: kOutOfReach.
 class ThreadDirectory {
  public:
   // `proc` is a descriptor on /proc; ESRCH where there is no such thread.
@@ -22,6 +22,8 @@ class ThreadDirectory {
   [[nodiscard]] SysResult<UniqueFd> open_file(const char* name, int flags) const;
   [[nodiscard]] SysResult<NamespaceId> namespace_id(const char* name) const;
   [[nodiscard]] SysResult<Credentials> credentials() const;
+  // O_* of the thread's descriptor `number`.
+  [[nodiscard]] SysResult<int> descriptor_flags(int number) const;
 
  private:
   explicit ThreadDirectory(UniqueFd fd) : fd_(std::move(fd)) {}

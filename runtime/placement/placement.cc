@@ -6,6 +6,7 @@
 #include <charconv>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 #include "base/file.h"
@@ -44,6 +45,17 @@ Result<std::set<pid_t>> threads_of(pid_t pid) {
   return threads;
 }
 
+// Of its first thread, which forks a worker's helper before there is another.
+std::set<pid_t> children_of(pid_t pid) {
+  const std::string id = std::to_string(pid);
+  std::set<pid_t> children;
+  const auto text = read_file("/proc/" + id + "/task/" + id + "/children");
+  if (!text) return children;  // a kernel without CONFIG_PROC_CHILDREN
+  std::istringstream words(*text);
+  for (pid_t child = 0; words >> child;) children.insert(child);
+  return children;
+}
+
 }  // namespace
 
 Result<CpuSet> sandbox_cpus(pid_t pid) {
@@ -67,6 +79,10 @@ Result<void> place_process(pid_t pid, const CpuSet& cpus) {
   for (;;) {
     auto threads = threads_of(pid);
     if (!threads) return pass_on(std::move(threads));
+    for (const pid_t child : children_of(pid)) {
+      // It may have ended meanwhile.
+      if (auto more = threads_of(child)) threads->merge(*more);
+    }
     bool found_more = false;
     for (const pid_t tid : *threads) {
       if (!placed.insert(tid).second) continue;

@@ -14,10 +14,11 @@ bool is_value(const PolicyRule& rule) {
   return rule.action == Action::kReturn && rule.number != 0;
 }
 
-FilterAction action_of(const PolicyRule& rule) {
+FilterAction action_of(const CallRule& call) {
+  const PolicyRule& rule = *call.rule;
   switch (rule.action) {
     case Action::kEmulate:
-      return notify_action();
+      return call.fixed ? FilterAction{"SCMP_ACT_ERRNO", call.fixed->errno_value} : notify_action();
     case Action::kReturn:
       return is_value(rule) ? notify_action() : FilterAction{"SCMP_ACT_ERRNO", 0};
     case Action::kErrno:
@@ -40,7 +41,7 @@ emulators::Conditions both(emulators::Conditions conditions, const emulators::Co
 }
 
 Result<CallRule> rule_for(const PolicyRule& rule, const std::string& syscall) {
-  if (rule.action != Action::kEmulate) return CallRule{&rule};
+  if (rule.action != Action::kEmulate) return CallRule{&rule, nullptr, 0, std::nullopt};
   const emulators::Row* row = emulators::find_row(rule.emulator);
   if (row == nullptr) return failure(rule.json_path + ": no emulator \"" + rule.emulator + "\"");
   const auto member =
@@ -49,7 +50,9 @@ Result<CallRule> rule_for(const PolicyRule& rule, const std::string& syscall) {
   if (member == row->members.end()) {
     return failure(rule.json_path + ": emulator \"" + rule.emulator + "\" has no " + syscall);
   }
-  return CallRule{&rule, &*member, static_cast<std::uint32_t>(member - row->members.begin())};
+  const auto index = static_cast<std::uint32_t>(member - row->members.begin());
+  return CallRule{&rule, &*member, index,
+                  row->fixed == nullptr ? std::nullopt : row->fixed(rule.options, index)};
 }
 
 }  // namespace
@@ -69,18 +72,26 @@ Result<std::vector<CallPlan>> plan_calls(const Policy& policy) {
   return plans;
 }
 
+bool leaves_some(const CallRule& call) {
+  return call.member != nullptr && !call.member->notify.empty();
+}
+
+std::vector<emulators::Conditions> decided_by(const CallRule& call) {
+  if (!leaves_some(call)) return {call.rule->when};
+  std::vector<emulators::Conditions> alternatives;
+  for (const emulators::Conditions& wanted : call.member->notify) {
+    alternatives.push_back(both(call.rule->when, wanted));
+  }
+  return alternatives;
+}
+
 std::vector<FilterRule> filter_rules(const CallPlan& plan, std::span<const FilterRule> base) {
   std::vector<FilterRule> rules;
-  for (const auto& [rule, member, index] : plan.rules) {
-    if (member == nullptr || member->notify.empty()) {
-      rules.push_back({rule->when, action_of(*rule)});
-      continue;
-    }
-    for (const emulators::Conditions& wanted : member->notify) {
-      rules.push_back({both(rule->when, wanted), notify_action()});
-    }
+  for (const CallRule& call : plan.rules) {
+    for (auto& decided : decided_by(call)) rules.push_back({std::move(decided), action_of(call)});
+    if (!leaves_some(call)) continue;
     for (const FilterRule& other : base) {
-      rules.push_back({both(rule->when, other.when), other.action});
+      rules.push_back({both(call.rule->when, other.when), other.action});
     }
   }
   rules.insert(rules.end(), base.begin(), base.end());
@@ -108,7 +119,7 @@ bool worker_can_decide(const CallPlan& plan) {
 
 bool needs_worker(const CallPlan& plan) {
   const bool answers = std::any_of(plan.rules.begin(), plan.rules.end(), [](const CallRule& call) {
-    return action_of(*call.rule) == notify_action();
+    return action_of(call) == notify_action();
   });
   if (answers || !worker_can_decide(plan)) return answers;
   // What no filter can express over some base that allows the call, the worker decides. Bases

@@ -1,6 +1,8 @@
 // A policy seen from one system call: what it says about that call alone.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,8 +16,9 @@ namespace sidecall::policy {
 // Points into the policy and the emulators' table.
 struct CallRule {
   const PolicyRule* rule = nullptr;
-  const emulators::Member* member = nullptr;  // kEmulate only
+  const emulators::Member* member = nullptr;  // kEmulate only, as what follows
   std::uint32_t member_index = 0;
+  std::optional<emulators::FixedAnswer> fixed;  // the filter's, in the emulator's place
 };
 
 struct CallPlan {
@@ -27,9 +30,14 @@ struct CallPlan {
 // lacks, which parse_policy() refuses.
 [[nodiscard]] Result<std::vector<CallPlan>> plan_calls(const Policy& policy);
 
+// Whether some calls that match the rule's conditions are not among those that its emulator wants
+// to see: the base decides those.
+[[nodiscard]] bool leaves_some(const CallRule& call);
+// The calls that the rule itself decides, as alternatives.
+[[nodiscard]] std::vector<emulators::Conditions> decided_by(const CallRule& call);
+
 // The plan over what a base profile does with the call, as one list of which the first match wins.
-// `base` ends in a rule without conditions. Where an emulator's rule matches but none of the calls
-// it wants to see, the base decides.
+// `base` ends in a rule without conditions.
 [[nodiscard]] std::vector<FilterRule> filter_rules(const CallPlan& plan,
                                                    std::span<const FilterRule> base);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <map>
 
 #include "policy/call_plan.h"
@@ -59,6 +60,20 @@ Rule worker_rule(const CallRule& call, Instances& instances) {
   return rule;
 }
 
+// What the filter does for an answer that is fixed, where the worker stands in for it over a base
+// that allows the call.
+std::vector<Rule> fixed_rules(const CallRule& call) {
+  std::vector<Rule> rules;
+  const int errno_value = call.fixed->errno_value;
+  for (auto& decided : decided_by(call)) {
+    rules.push_back({.when = std::move(decided),
+                     .action = errno_value == 0 ? Rule::Action::kValue : Rule::Action::kErrno,
+                     .number = errno_value});
+  }
+  if (leaves_some(call)) rules.push_back({.when = call.rule->when});
+  return rules;
+}
+
 }  // namespace
 
 Result<Program> compile_program(const Policy& policy) {
@@ -83,7 +98,8 @@ Result<Program> compile_program(const Policy& policy) {
       }
       Route& route = program.routes.emplace_back(Route{abi, *number, plan.syscall, {}});
       for (const CallRule& call : plan.rules) {
-        route.rules.push_back(worker_rule(call, instances));
+        auto rules = call.fixed ? fixed_rules(call) : std::vector{worker_rule(call, instances)};
+        std::move(rules.begin(), rules.end(), std::back_inserter(route.rules));
       }
     }
   }

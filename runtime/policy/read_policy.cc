@@ -84,6 +84,16 @@ void require_true(const Node& node) {
   if (!node.boolean(true)) node.reject("must be true; leave the rule out instead");
 }
 
+std::vector<std::string> served_calls(const emulators::Row& row,
+                                      const emulators::Options& options) {
+  std::vector<std::string> calls;
+  for (std::size_t member = 0; member < row.members.size(); ++member) {
+    if (row.serves != nullptr && !row.serves(options, member)) continue;
+    calls.emplace_back(row.members[member].syscall);
+  }
+  return calls;
+}
+
 void read_emulate(const Node& node, const Node& action, PolicyRule& rule) {
   rule.action = Action::kEmulate;
   rule.emulator = action.text();
@@ -95,17 +105,15 @@ void read_emulate(const Node& node, const Node& action, PolicyRule& rule) {
                   ", `sidecall emulators` lists them");
     return;
   }
-  const Node syscalls = node.member("syscalls");
-  if (!syscalls.present()) {
-    for (const emulators::Member& member : row->members) rule.syscalls.emplace_back(member.syscall);
-  }
-  for (const Node& item : syscalls.items()) {
-    const bool known =
-        std::any_of(row->members.begin(), row->members.end(),
-                    [&](const emulators::Member& member) { return member.syscall == item.text(); });
-    if (!known) item.reject("emulator \"" + rule.emulator + "\" does not serve this call");
-  }
   rule.options = read_options(node, *row);
+  const std::vector<std::string> served = served_calls(*row, rule.options);
+  const Node syscalls = node.member("syscalls");
+  if (!syscalls.present()) rule.syscalls = served;
+  for (const Node& item : syscalls.items()) {
+    if (std::find(served.begin(), served.end(), item.text()) != served.end()) continue;
+    item.reject("emulator \"" + rule.emulator + "\" does not serve this call" +
+                (row->serves != nullptr ? " with these options" : ""));
+  }
 }
 
 void read_errno(const Node& action, PolicyRule& rule) {

@@ -27,9 +27,9 @@ void ActorPool::submit(Work work) {
 }
 
 void ActorPool::run() {
-  const auto actor = factory_();
-  if (!actor) {
-    std::fprintf(stderr, "sidecall-worker: %s\n", actor.error().message.c_str());
+  const auto acting = factory_();
+  if (!acting) {
+    std::fprintf(stderr, "sidecall-worker: %s\n", acting.error().message.c_str());
     std::abort();
   }
   std::unique_lock lock(mutex_);
@@ -42,7 +42,7 @@ void ActorPool::run() {
       const Work work = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      work(**actor);
+      work(*acting);
     }  // with all that it owns, before the lock is taken again
     lock.lock();
   }

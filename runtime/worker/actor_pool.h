@@ -11,17 +11,24 @@
 #include <vector>
 
 #include "base/result.h"
+#include "emulators/emulator.h"
 #include "kernel/actor.h"
 
 namespace sidecall::worker {
+
+// What a thread of the pool acts with.
+struct Acting {
+  std::unique_ptr<kernel::Actor> actor;
+  std::unique_ptr<emulators::Helper> helper;  // null where the policy needs none
+};
 
 // Threads are started when all are busy, up to `most`; what comes then waits its turn. They stay.
 //
 // One mutex guards the queue and the counts; nothing else is shared, and no call is made under it.
 class ActorPool {
  public:
-  using Work = std::function<void(kernel::Actor&)>;
-  using ActorFactory = std::function<Result<std::unique_ptr<kernel::Actor>>()>;
+  using Work = std::function<void(const Acting&)>;
+  using ActorFactory = std::function<Result<Acting>()>;
 
   // `factory` runs on each new thread. Its first failure ends the process: a thread that cannot act
   // as a caller must not serve one.

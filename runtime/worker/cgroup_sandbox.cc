@@ -1,11 +1,13 @@
 #include "worker/cgroup_sandbox.h"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <csignal>
 #include <ctime>
 #include <optional>
 
@@ -87,6 +89,8 @@ Result<std::uint64_t> parse_start_ticks(std::string_view stat) {
 Result<void> CgroupSandbox::bind(pid_t first_pid) {
   const std::lock_guard lock(mutex_);
   if (bound_) return {};
+  first_process_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, first_pid, 0)));
+  if (!first_process_) return errno_failure("opening the sandbox's first process");
   const auto stat = read_file("/proc/" + std::to_string(first_pid) + "/stat");
   if (!stat) return tl::unexpected<Error>(stat.error());
   auto ticks = parse_start_ticks(*stat);
@@ -142,6 +146,13 @@ Result<emulators::Resources> CgroupSandbox::resources() const {
     read_at_ = now;
   }
   return last_;
+}
+
+SysResult<void> CgroupSandbox::stop() const {
+  if (::syscall(SYS_pidfd_send_signal, first_process_.get(), SIGKILL, nullptr, 0) != 0) {
+    return sys_failure(errno);
+  }
+  return {};
 }
 
 }  // namespace sidecall::worker

@@ -1,4 +1,5 @@
-// The sandbox's resource figures, from its cgroups.
+// What the worker keeps of its sandbox: resource figures, from its cgroups, its mounts and its
+// first process.
 #pragma once
 
 #include <sys/types.h>
@@ -18,13 +19,24 @@ class CgroupSandbox final : public emulators::Sandbox {
  public:
   // Before it is bound it knows no limits.
   CgroupSandbox() = default;
-  // To the cgroups of `first_pid`, which must not be gone. A second call changes nothing.
+  // To `first_pid`, which must not be gone, and its cgroups. Before there are other threads; a
+  // second call changes nothing.
   [[nodiscard]] Result<void> bind(pid_t first_pid);
 
+  void set_own_user_namespace(bool own) { own_user_namespace_ = own; }
+
   [[nodiscard]] Result<emulators::Resources> resources() const override;
+  [[nodiscard]] bool has_own_user_namespace() const override { return own_user_namespace_; }
+  [[nodiscard]] emulators::MountLedger& mounts() const override { return mounts_; }
+  [[nodiscard]] SysResult<void> stop() const override;
 
  private:
   [[nodiscard]] emulators::Resources read_all() const;
+
+  bool own_user_namespace_ = false;
+  mutable emulators::MountLedger mounts_;
+
+  UniqueFd first_process_;  // a pidfd
 
   mutable std::mutex mutex_;             // guards all below
   std::vector<UniqueFd> memory_limits_;  // innermost first: the smallest applies

@@ -1,5 +1,6 @@
 #include "worker/dispatcher.h"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace sidecall::worker {
@@ -24,10 +25,14 @@ Result<Dispatcher> Dispatcher::build(emulators::Program program) {
     if (row == nullptr) return failure("there is no emulator \"" + instance.emulator + "\"");
     auto emulator = row->make(instance.options);
     if (!emulator) return pass_on(std::move(emulator), "emulator " + instance.emulator);
-    dispatcher.capabilities_ |= row->capabilities;
-    dispatcher.needs_targets_ |= row->needs != emulators::Needs::kRegisters;
+    const emulators::Rights further = (*emulator)->further_rights();
+    const emulators::Needs needs = std::max(row->needs, further.needs);
+    dispatcher.capabilities_ |= row->capabilities | further.capabilities;
+    dispatcher.host_capabilities_ |= row->host_capabilities | further.host_capabilities;
+    dispatcher.makes_mounts_ |= row->makes_mounts || further.makes_mounts;
+    dispatcher.needs_targets_ |= needs != emulators::Needs::kRegisters;
     dispatcher.built_.push_back(
-        {.emulator = std::move(*emulator), .needs = row->needs, .repeatable = row->repeatable});
+        {.emulator = std::move(*emulator), .needs = needs, .repeatable = row->repeatable});
   }
   for (std::size_t route = 0; route < program.routes.size(); ++route) {
     const auto& [abi, nr, name, rules] = program.routes[route];
@@ -68,6 +73,7 @@ Decision Dispatcher::decide(const kernel::Notification& notification) const {
     if (rule.action == emulators::Rule::Action::kEmulate) {
       const Built& built = built_[rule.instance];
       decision.emulator = built.emulator.get();
+      decision.instance = rule.instance;
       decision.needs = built.needs;
       decision.repeatable = built.repeatable;
       decision.call = {.abi = *abi, .member = rule.member, .args = notification.args};

@@ -19,6 +19,7 @@ struct Decision {
   static constexpr std::uint32_t kNoRoute = ~0U;
   std::uint32_t route = kNoRoute;  // index into Program::routes, for statistics
   const emulators::Emulator* emulator = nullptr;
+  std::uint32_t instance = 0;  // the emulator's, in Program::instances
   emulators::Needs needs = emulators::Needs::kRegisters;
   bool repeatable = true;  // Row::repeatable
   emulators::Call call;
@@ -38,10 +39,17 @@ class Dispatcher {
   // name is left to the kernel.
   [[nodiscard]] Decision decide(const kernel::Notification& notification) const;
 
-  // Bits (1 << CAP_*) that the program's emulators need.
+  // Bits (1 << CAP_*) that the program's emulators need in the worker, and in the helper.
   [[nodiscard]] std::uint64_t capabilities() const { return capabilities_; }
+  [[nodiscard]] std::uint64_t host_capabilities() const { return host_capabilities_; }
+  // Of one of Program::instances; null where there is none.
+  [[nodiscard]] const emulators::Emulator* emulator(std::uint32_t instance) const {
+    return instance < built_.size() ? built_[instance].emulator.get() : nullptr;
+  }
   // Whether any of them looks at its caller beyond the registers.
   [[nodiscard]] bool needs_targets() const { return needs_targets_; }
+  // Whether any of them makes mounts.
+  [[nodiscard]] bool makes_mounts() const { return makes_mounts_; }
 
  private:
   struct Built {
@@ -56,7 +64,9 @@ class Dispatcher {
   std::vector<Built> built_;  // one for each of the program's instances
   std::array<Index, 3> index_;
   std::uint64_t capabilities_ = 0;
+  std::uint64_t host_capabilities_ = 0;
   bool needs_targets_ = false;
+  bool makes_mounts_ = false;
 };
 
 }  // namespace sidecall::worker

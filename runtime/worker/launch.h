@@ -27,7 +27,7 @@ struct LaunchOptions {
 // What a worker tells.
 struct WorkerReport {
   enum class Kind : std::uint8_t {
-    kReady,           // privileges dropped, waiting for listeners
+    kReady,           // waiting for listeners
     kListenerClosed,  // `tag`'s last user has exited; its thread has ended
     kMessage,         // `text` is one line for the log
     kEnded,           // the process has closed its side: it is exiting or dead

@@ -7,7 +7,6 @@
 #include <cstdio>
 
 #include "base/file.h"
-#include "kernel/privileges.h"
 #include "worker/worker.h"
 
 namespace {
@@ -50,7 +49,6 @@ Result<void> serve() {
   const bool sync_wake_up = program->sync_wake_up;
   auto dispatcher = Dispatcher::build(std::move(*program));
   if (!dispatcher) return pass_on(std::move(dispatcher));
-  if (auto dropped = kernel::drop_privileges(dispatcher->capabilities()); !dropped) return dropped;
   Worker worker(std::move(*dispatcher), sync_wake_up, std::move(*statistics), std::move(control));
   return worker.run();
 }

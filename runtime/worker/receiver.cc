@@ -3,8 +3,6 @@
 #include <cerrno>
 #include <csignal>
 
-#include "kernel/privileges.h"
-
 namespace sidecall::worker {
 namespace {
 
@@ -13,9 +11,8 @@ class KernelTargets final : public TargetSource {
   KernelTargets(kernel::Listener& listener, const kernel::SandboxNamespaces& namespaces)
       : listener_(listener), namespaces_(namespaces) {}
 
-  emulators::Outcome with_target(
-      const kernel::Notification& notification,
-      const std::function<emulators::Outcome(kernel::Target&)>& act) override {
+  emulators::Outcome with_target(const kernel::Notification& notification,
+                                 FunctionRef<emulators::Outcome(kernel::Target&)> act) override {
     kernel::KernelTarget target(listener_, namespaces_, notification.id, notification.tid);
     return act(target);
   }
@@ -30,12 +27,13 @@ class KernelTargets final : public TargetSource {
 struct Receiver::Shared {
   std::unique_ptr<kernel::Listener> listener;
   kernel::NotificationSizes sizes;
-  kernel::SandboxNamespaces namespaces;
 };
 
 Receiver::Receiver(const ServerParts& parts, std::unique_ptr<kernel::Listener> listener,
-                   ActorPool& pool, ReceiverOptions options)
+                   const kernel::SandboxNamespaces& namespaces, ActorPool& pool,
+                   ReceiverOptions options)
     : parts_(parts),
+      namespaces_(namespaces),
       pool_(pool),
       options_(std::move(options)),
       shared_(std::make_shared<Shared>()) {
@@ -54,30 +52,12 @@ void Receiver::nudge() {
   ::pthread_kill(thread_.native_handle(), SIGUSR1);
 }
 
-Result<void> Receiver::look_at_sandbox() {
-  if (options_.join_uts) {
-    // Not fatal: names that the policy does not replace are then looked up call by call.
-    static_cast<void>(kernel::join_uts_namespace(options_.first_pid));
-  }
-  auto namespaces = kernel::sandbox_namespaces(options_.first_pid);
-  if (!namespaces) {
-    return errno_failure(
-        "looking at the sandbox's first process " + std::to_string(options_.first_pid),
-        namespaces.error().value);
-  }
-  shared_->namespaces = std::move(*namespaces);
-  return {};
-}
-
 void Receiver::run() {
   const auto sizes = kernel::notification_sizes();
   if (!sizes) return parts_.report(sizes.error().message);
   shared_->sizes = *sizes;
-  if (parts_.dispatcher.needs_targets()) {
-    if (auto known = look_at_sandbox(); !known) return parts_.report(known.error().message);
-  }
 
-  KernelTargets targets(*shared_->listener, shared_->namespaces);
+  KernelTargets targets(*shared_->listener, namespaces_);
   JournalSlot* const slot = parts_.statistics.journal().take(options_.tag);
   Server server(parts_, *shared_->listener, targets,
                 slot != nullptr ? kernel::NotificationBuffer(shared_->sizes, slot->notification)
@@ -104,11 +84,12 @@ void Receiver::take_over(Server& server) {
 }
 
 void Receiver::submit(const PendingCall& call, JournalSlot* slot) {
-  pool_.submit([parts = parts_, shared = shared_, call, slot](kernel::Actor& actor) {
+  pool_.submit([parts = parts_, shared = shared_, &namespaces = namespaces_, call,
+                slot](const Acting& acting) {
     if (slot != nullptr) slot->acting = 1;
-    KernelTargets targets(*shared->listener, shared->namespaces);
+    KernelTargets targets(*shared->listener, namespaces);
     Server server(parts, *shared->listener, targets, kernel::NotificationBuffer(shared->sizes));
-    server.serve(call, &actor);
+    server.serve(call, &acting);
     if (slot != nullptr) Journal::release(*slot);
   });
 }

@@ -20,8 +20,6 @@ namespace sidecall::worker {
 
 struct ReceiverOptions {
   std::uint64_t tag = 0;
-  pid_t first_pid = 0;                            // the sandbox's first process
-  bool join_uts = false;                          // answer uname(2) from its UTS namespace
   std::function<void(std::uint64_t tag)> on_end;  // called on the thread, as its last act
 };
 
@@ -29,8 +27,9 @@ struct ReceiverOptions {
 // sleep go to the pool, all others are answered at once.
 class Receiver {
  public:
-  Receiver(const ServerParts& parts, std::unique_ptr<kernel::Listener> listener, ActorPool& pool,
-           ReceiverOptions options);
+  // `namespaces` outlives it and every actor.
+  Receiver(const ServerParts& parts, std::unique_ptr<kernel::Listener> listener,
+           const kernel::SandboxNamespaces& namespaces, ActorPool& pool, ReceiverOptions options);
   ~Receiver();  // waits for the thread's end
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
@@ -48,10 +47,9 @@ class Receiver {
   void take_over(Server& server);
   // `slot` may be null: then there is no record of the call.
   void submit(const PendingCall& call, JournalSlot* slot);
-  // What the targets of the sandbox have in common. On the thread itself: it changes its namespace.
-  [[nodiscard]] Result<void> look_at_sandbox();
 
   ServerParts parts_;
+  const kernel::SandboxNamespaces& namespaces_;
   ActorPool& pool_;
   ReceiverOptions options_;
   std::shared_ptr<Shared> shared_;

@@ -37,6 +37,11 @@ bool is_gone(const Outcome& outcome) {
   return number != nullptr && number->value == ESRCH;
 }
 
+bool is_out_of_reach(const Outcome& outcome) {
+  const Errno* number = outcome ? std::get_if<Errno>(&*outcome) : nullptr;
+  return number != nullptr && number->value == kernel::kOutOfReach;
+}
+
 }  // namespace
 
 SysResult<PendingCall> Server::receive() {
@@ -51,8 +56,8 @@ PendingCall Server::take_up(const kernel::Notification& notification) const {
                      .received_ns = now_ns()};
 }
 
-void Server::serve(const PendingCall& call, kernel::Actor* actor) {
-  answer(call, outcome_of(call, actor));
+void Server::serve(const PendingCall& call, const Acting* acting) {
+  answer(call, outcome_of(call, acting));
   buffer_.forget();
 }
 
@@ -65,13 +70,18 @@ void Server::hand_on(JournalSlot* slot) {
   buffer_.forget();
 }
 
-Outcome Server::outcome_of(const PendingCall& call, kernel::Actor* actor) {
+Outcome Server::outcome_of(const PendingCall& call, const Acting* acting) {
   const Decision& decision = call.decision;
   if (decision.emulator == nullptr) return declared(decision);
-  return targets_.with_target(call.notification, [&](kernel::Target& target) {
-    emulators::Environment environment{.target = target, .actor = actor, .sandbox = parts_.sandbox};
+  auto outcome = targets_.with_target(call.notification, [&](kernel::Target& target) {
+    emulators::Environment environment{.target = target,
+                                       .sandbox = parts_.sandbox,
+                                       .actor = acting != nullptr ? acting->actor.get() : nullptr,
+                                       .helper = acting != nullptr ? acting->helper.get() : nullptr,
+                                       .instance = decision.instance};
     return decision.emulator->emulate(decision.call, environment);
   });
+  return is_out_of_reach(outcome) ? Outcome(emulators::Continue{}) : std::move(outcome);
 }
 
 void Server::answer(const PendingCall& call, const Outcome& outcome) {

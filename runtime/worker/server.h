@@ -7,8 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "base/function_ref.h"
 #include "emulators/emulator.h"
 #include "kernel/listener.h"
+#include "worker/actor_pool.h"
 #include "worker/dispatcher.h"
 #include "worker/journal.h"
 #include "worker/statistics.h"
@@ -24,7 +26,7 @@ class TargetSource {
   virtual ~TargetSource() = default;
   [[nodiscard]] virtual emulators::Outcome with_target(
       const kernel::Notification& notification,
-      const std::function<emulators::Outcome(kernel::Target&)>& act) = 0;
+      FunctionRef<emulators::Outcome(kernel::Target&)> act) = 0;
 };
 
 // A call that has been decided and not been answered. Plain data.
@@ -54,16 +56,16 @@ class Server {
   [[nodiscard]] SysResult<PendingCall> receive();
   // The look-up alone, for a call that a worker before us has received.
   [[nodiscard]] PendingCall take_up(const kernel::Notification& notification) const;
-  // Emulates where there is an emulator, and answers. `actor` may be null where the call does not
+  // Emulates where there is an emulator, and answers. `acting` may be null where the call does not
   // need files.
-  void serve(const PendingCall& call, kernel::Actor* actor);
+  void serve(const PendingCall& call, const Acting* acting);
   // Answers with an errno and asks nobody.
   void refuse(const PendingCall& call, int errno_value);
   // Puts the call received last on record elsewhere, unless `slot` is null, and forgets it here.
   void hand_on(JournalSlot* slot);
 
  private:
-  [[nodiscard]] emulators::Outcome outcome_of(const PendingCall& call, kernel::Actor* actor);
+  [[nodiscard]] emulators::Outcome outcome_of(const PendingCall& call, const Acting* acting);
   void answer(const PendingCall& call, const emulators::Outcome& outcome);
   void count(const PendingCall& call, const emulators::Outcome& outcome, bool answered);
 

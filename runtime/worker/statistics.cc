@@ -116,6 +116,8 @@ Result<Statistics> Statistics::map(UniqueFd memory) {
 
 Result<void> Statistics::map_memory(std::size_t bytes) {
   void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
+  // A helper, forked by the worker, has no business with it.
+  if (mapped != MAP_FAILED) ::madvise(mapped, bytes, MADV_DONTFORK);
   if (mapped == MAP_FAILED) return errno_failure("mapping statistics memory");
   base_ = static_cast<std::byte*>(mapped);
   bytes_ = bytes;

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/pass_fd.h"
+#include "kernel/privileges.h"
 
 namespace sidecall::worker {
 namespace {
@@ -30,7 +32,7 @@ Worker::Worker(Dispatcher dispatcher, bool sync_wake_up, Statistics statistics, 
       control_(std::move(control)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       report_([this](const std::string& text) { tell(FromWorker::Kind::kMessage, 0, text); }),
-      pool_(kMostActors, kernel::become_actor) {
+      pool_(kMostActors, [this] { return make_acting(); }) {
   statistics_.header().sync = sync_wake_up ? SyncState::kUnknown : SyncState::kOff;
   statistics_.header().listeners = 0;
   statistics_.journal().begin();
@@ -123,22 +125,81 @@ Result<void> Worker::add_listener(const ToWorker& message, UniqueFd fd) {
   if (!watch) return errno_failure("duplicating a listener");
   auto listener = kernel::open_listener(std::move(fd));
   if (!listener) return pass_on(std::move(listener));
-  // Without figures of its cgroup a sandbox is still served; emulators that need them say so.
-  if (auto bound = sandbox_.bind(message.first_pid); !bound) report_(bound.error().message);
+  // Once: what has been half done is not tried again.
+  if (!settled_) settled_ = settle(message.first_pid);
+  if (!*settled_) return *settled_;
   set_sync(**listener);
   const ServerParts parts{
       .dispatcher = dispatcher_, .sandbox = sandbox_, .statistics = statistics_, .report = report_};
   auto receiver = std::make_unique<Receiver>(
-      parts, std::move(*listener), pool_,
+      parts, std::move(*listener), namespaces_, pool_,
       ReceiverOptions{.tag = message.tag,
-                      .first_pid = message.first_pid,
-                      .join_uts = (dispatcher_.capabilities() >> CAP_SYS_ADMIN & 1U) != 0,
                       .on_end = [this](std::uint64_t tag) { note_ended(tag); }});
   served_.insert_or_assign(
       message.tag,
       Served{.receiver = std::move(receiver), .watch = std::move(watch), .hung_up = false});
   statistics_.header().listeners = static_cast<std::uint32_t>(served_.size());
   return {};
+}
+
+Result<void> Worker::settle(pid_t first_pid) {
+  // Without figures of its cgroup a sandbox is still served; emulators that need them say so.
+  if (auto bound = sandbox_.bind(first_pid); !bound) report_(bound.error().message);
+  if (dispatcher_.needs_targets()) {
+    if (auto looked = look_at_sandbox(first_pid); !looked) return looked;
+    auto users = kernel::sandbox_users(first_pid);
+    if (!users) return pass_on(std::move(users), "looking at the sandbox's first process");
+    users_ = std::move(*users);
+    sandbox_.set_own_user_namespace(!users_.own);
+    namespaces_.confined = !users_.own;
+    if (auto separated = separate(); !separated) return separated;
+    if ((dispatcher_.capabilities() >> CAP_SYS_ADMIN & 1U) != 0) {
+      // Not fatal: names that the policy does not replace are then looked up call by call.
+      static_cast<void>(kernel::join_uts_namespace(namespaces_));
+    }
+  }
+  return kernel::drop_privileges(dispatcher_.capabilities());
+}
+
+Result<void> Worker::look_at_sandbox(pid_t first_pid) {
+  const auto proc = open_file("/proc", O_PATH | O_DIRECTORY);
+  if (!proc) return tl::unexpected<Error>(proc.error());
+  auto namespaces = kernel::sandbox_namespaces(proc->get(), first_pid);
+  if (!namespaces) {
+    return errno_failure("looking at the sandbox's first process " + std::to_string(first_pid),
+                         namespaces.error().value);
+  }
+  namespaces_ = std::move(*namespaces);
+  return {};
+}
+
+Result<void> Worker::separate() {
+  // Mounts are made for sandboxes with a user namespace of their own alone.
+  const bool makes_mounts = dispatcher_.makes_mounts() && !users_.own;
+  if (makes_mounts) {
+    if (auto entered = kernel::enter_workshop(); !entered) return entered;
+  }
+  if (dispatcher_.host_capabilities() != 0) {
+    auto helper = HelperProcess::start(dispatcher_, users_, namespaces_.proc.get());
+    if (!helper) return pass_on(std::move(helper));
+    helper_ = std::move(*helper);
+  }
+  if (auto joined = kernel::join_user_namespace(users_); !joined) return joined;
+  if (makes_mounts) return kernel::enter_workshop_copy();
+  return {};
+}
+
+Result<Acting> Worker::make_acting() const {
+  Acting acting;
+  if (helper_) {
+    auto line = helper_->connect();
+    if (!line) return pass_on(std::move(line));
+    acting.helper = std::move(*line);
+  }
+  auto actor = kernel::become_actor(namespaces_.proc.get());
+  if (!actor) return pass_on(std::move(actor));
+  acting.actor = std::move(*actor);
+  return acting;
 }
 
 void Worker::note_ended(std::uint64_t tag) {

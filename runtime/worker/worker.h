@@ -8,14 +8,17 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "kernel/user_namespace.h"
 #include "worker/actor_pool.h"
 #include "worker/cgroup_sandbox.h"
 #include "worker/dispatcher.h"
+#include "worker/helper.h"
 #include "worker/protocol.h"
 #include "worker/receiver.h"
 #include "worker/statistics.h"
@@ -41,6 +44,12 @@ class Worker {
   };
 
   void read_control();
+  // Before the first listener, while the process has one thread: starts the helper, goes into the
+  // sandbox's user namespace and gives up what is not needed.
+  [[nodiscard]] Result<void> settle(pid_t first_pid);
+  [[nodiscard]] Result<void> look_at_sandbox(pid_t first_pid);
+  [[nodiscard]] Result<void> separate();
+  [[nodiscard]] Result<Acting> make_acting() const;  // on a thread of the pool
   [[nodiscard]] Result<void> add_listener(const ToWorker& message, UniqueFd fd);
   void set_sync(kernel::Listener& listener);
   void note_ended(std::uint64_t tag);  // on the receiver's thread
@@ -57,6 +66,11 @@ class Worker {
   UniqueFd wake_;  // eventfd: something is in ended_
   const std::function<void(const std::string&)> report_;
   CgroupSandbox sandbox_;
+  std::optional<Result<void>> settled_;  // what settle() gave
+  // For a worker whose emulators look at their callers:
+  kernel::SandboxNamespaces namespaces_;
+  kernel::SandboxUsers users_;
+  std::optional<HelperProcess> helper_;
   bool finishing_ = false;
 
   std::mutex ended_mutex_;

@@ -47,16 +47,20 @@ def test_worker_follows_the_containers_cpus(container, agent, control_client):
         pytest.skip("moving a container takes two CPUs; this machine has one")
     target = str(min(others))
     [worker] = agent.workers()
+    [helper] = agent.helpers()
     cgroup.set_cpus(container.pid, target)
     eventually(lambda: processes.status_field(worker, "Cpus_allowed_list") == target,
                "the worker is on the container's new CPU")
+    eventually(lambda: processes.status_field(helper, "Cpus_allowed_list") == target,
+               "its helper is too")
     eventually(lambda: control_client.sandbox(container.id).cpus == target, "the agent says so")
     assert container.run("uname -r").text == RELEASE
 
 
-def test_every_thread_of_the_worker_is_on_the_containers_cpus(container, agent):
+def test_every_thread_of_worker_and_helper_is_on_the_containers_cpus(container, agent):
     container.run("mknod /tmp/null c 1 3")  # gives the worker an actor thread
     [worker] = agent.workers()
-    places = {processes.status_field(f"{worker}/task/{task}", "Cpus_allowed_list")
-              for task in os.listdir(f"/proc/{worker}/task")}
+    [helper] = agent.helpers()
+    places = {processes.status_field(f"{pid}/task/{task}", "Cpus_allowed_list")
+              for pid in (worker, helper) for task in os.listdir(f"/proc/{pid}/task")}
     assert places == {str(last_cpu())}

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -69,6 +70,13 @@ long forked(Act act) {
   if (WEXITSTATUS(status) == 0) return 0;
   errno = WEXITSTATUS(status);
   return -1;
+}
+
+// Changes the filesystem id, which hides the process from the sandbox's root too until it is
+// dumpable again. (After an execve(2) in the sandbox it would not: then it is the sandbox's own.)
+void act_as(uid_t user) {
+  ::setfsuid(user);
+  ::prctl(PR_SET_DUMPABLE, 1);
 }
 
 class Mknod : public ::testing::Test {
@@ -196,16 +204,60 @@ TEST_F(Mknod, RefusesWhoLacksTheCapability) {
   both([](Checks& checks, const std::string& directory) {
     ::chmod(directory.c_str(), 0777);
     checks.expect_errno(forked([&] {
-                          ::setfsuid(1234);  // drops CAP_MKNOD from the effective set
+                          act_as(1234);  // drops CAP_MKNOD from the effective set
                           return make(directory + "/x", S_IFCHR | 0600, 1, 3);
                         }),
                         EPERM, "without CAP_MKNOD");
     ::chmod(directory.c_str(), 0755);
     checks.expect_errno(forked([&] {
-                          ::setfsuid(1234);
+                          act_as(1234);
                           return make(directory + "/x", S_IFCHR | 0600, 1, 3);
                         }),
                         EACCES, "without the right to write the directory");
+  });
+}
+
+// As the container's runtime is before its execve(2): not for the sandbox's own root to look at.
+TEST_F(Mknod, LeavesWhomItMayNotLookAtToTheKernel) {
+  sandboxed([](Checks& checks, const std::string& directory) {
+    checks.expect_errno(forked([&] {
+                          ::prctl(PR_SET_DUMPABLE, 0);
+                          return make(directory + "/x", S_IFCHR | 0600, 1, 3);
+                        }),
+                        EPERM, "not dumpable");
+    checks.expect_ok(make(directory + "/x", S_IFCHR | 0600, 1, 3), "the next is served");
+  });
+}
+
+// The caller's own rights over directories count, as the kernel weighs them.
+TEST_F(Mknod, UsesTheCallersRightOverDirectories) {
+  both([](Checks& checks, const std::string& directory) {
+    const std::string closed = directory + "/closed";
+    checks.expect_ok(::mkdir(closed.c_str(), 0555), "mkdir");
+    checks.expect_ok(make(closed + "/a", S_IFCHR | 0600, 1, 3),
+                     "in a directory without write bits");
+    const std::string foreign = directory + "/foreign";
+    checks.expect_ok(::mkdir(foreign.c_str(), 0700), "mkdir");
+    checks.expect_ok(::chown(foreign.c_str(), 1234, 1234), "chown");
+    checks.expect_ok(make(foreign + "/a", S_IFCHR | 0600, 1, 3), "in another user's directory");
+    checks.expect_errno(make(foreign + "/a", S_IFCHR | 0600, 1, 3), EEXIST, "again");
+    struct stat status {};
+    checks.expect_ok(::stat((foreign + "/a").c_str(), &status), "stat");
+    checks.expect(status.st_uid == 0 && status.st_gid == 0, "owned by the caller");
+  });
+}
+
+TEST_F(Mknod, ProcSelfIsTheCallersOwn) {
+  both([](Checks& checks, const std::string& directory) {
+    const int dirfd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY);
+    const std::string below = "/proc/self/fd/" + std::to_string(dirfd);
+    checks.expect_ok(make(below + "/a", S_IFCHR | 0600, 1, 3), "below /proc/self/fd");
+    std::thread([&] {
+      const std::string there = "/proc/thread-self/fd/" + std::to_string(dirfd);
+      checks.expect_ok(make(there + "/b", S_IFCHR | 0600, 1, 3), "below /proc/thread-self/fd");
+    }).join();
+    checks.expect_ok(::access((directory + "/a").c_str(), F_OK), "the first is there");
+    checks.expect_ok(::access((directory + "/b").c_str(), F_OK), "the second is there");
   });
 }
 
@@ -220,6 +272,28 @@ TEST_F(Mknod, RefusesWhatIsNotListed) {
                         }),
                         EPERM, "in a user namespace of its own");
   });
+}
+
+// A filesystem of the sandbox's own user namespace, on which the kernel lets nobody open a device.
+TEST_F(Mknod, MountsANodeWhereNoneWouldWork) {
+  SandboxOptions options{};
+  options.program =
+      emulate("mknod", {{"devices", std::vector<std::string>{"c 1:5"}}, {"bind", true}},
+              {{kNative, SYS_mknod}, {kNative, SYS_mknodat}});
+  const auto failures = run_in_sandbox(options, [](Checks& checks) {
+    checks.expect_ok(::mount("none", "/mnt", "tmpfs", 0, nullptr), "tmpfs");
+    ::umask(0);
+    checks.expect_ok(make("/mnt/zero", S_IFCHR | 0640, 1, 5), "mknod");
+    const int zero = ::open("/mnt/zero", O_RDONLY);
+    char byte = 1;
+    checks.expect(::read(zero, &byte, 1) == 1 && byte == 0, "reading zero");
+    struct stat status {};
+    checks.expect_ok(::stat("/mnt/zero", &status), "stat");
+    checks.expect(S_ISCHR(status.st_mode) && (status.st_mode & 07777) == 0640, "type and mode");
+    checks.expect(status.st_uid == 0 && status.st_rdev == ::makedev(1, 5), "owner and number");
+    checks.expect_errno(make("/mnt/zero", S_IFCHR | 0640, 1, 5), EEXIST, "again");
+  });
+  EXPECT_EQ(failures, "");
 }
 
 class Sysinfo : public ::testing::Test {

@@ -1,18 +1,24 @@
 // A real worker process over real notifications.
 #include <dirent.h>
 #include <linux/capability.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
 #include "base/file.h"
+#include "emulators/table.h"
 #include "gtest/gtest.h"
 #include "kernel/sandbox.h"
 #include "kernel/thread_directory.h"
@@ -81,6 +87,10 @@ TEST_F(WorkerTest, CountsWhatItAnswers) {
         siginfo_t end{};
         ::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT);
         const auto& route = process.statistics().routes().front();
+        // A call is counted after its answer, when its caller may be gone already.
+        for (int tries = 0; tries < 1000 && route.calls < 30; ++tries) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
         seen = {route.calls, route.verdicts[0], route.verdicts[1], route.verdicts[2]};
         EXPECT_STREQ(route.name.data(), "getppid");
         EXPECT_GT(route.latency.quantile(0.5), 0U);
@@ -145,15 +155,28 @@ std::string status_line(pid_t pid, const std::string& key) {
   return text->substr(start, text->find('\n', start) - start);
 }
 
-TEST_F(WorkerTest, KeepsOnlyWhatItsEmulatorsNeed) {
-  const SandboxOptions options{
-      .program = declared_answers(), .meanwhile = [](worker::WorkerProcess& process, pid_t, int) {
-        for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
-          EXPECT_EQ(status_line(process.pid(), set), "0000000000000000") << set;
-        }
-        EXPECT_EQ(status_line(process.pid(), "NoNewPrivs"), "1");
-      }};
-  EXPECT_EQ(run_in_sandbox(options, [](Checks&) {}), "");
+// It gives up what it does not need when its first listener comes, before that is served.
+void wait_until_settled(pid_t worker) {
+  for (int tries = 0; tries < 1000 && status_line(worker, "NoNewPrivs") != "1"; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+std::string hexadecimal(std::uint64_t bits) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(bits));
+  return text.data();
+}
+
+std::string user_namespace(pid_t pid) {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/ns/user", ignored);
+}
+
+pid_t only_child_of(pid_t pid) {
+  const std::string id = std::to_string(pid);
+  const auto children = read_file("/proc/" + id + "/task/" + id + "/children");
+  return children ? static_cast<pid_t>(std::strtol(children->c_str(), nullptr, 10)) : 0;
 }
 
 // /proc/PID/fd of the worker is not ours to list where it is undumpable and we lack a capability;
@@ -166,6 +189,48 @@ std::size_t open_descriptors(pid_t pid) {
   while (::readdir(directory) != nullptr) ++count;
   ::closedir(directory);
   return count;
+}
+
+// A worker that looks at its callers is the sandbox's own root and nobody outside; what the policy
+// lets it do beyond that is its helper's.
+TEST_F(WorkerTest, LivesInTheSandboxsUserNamespaceBesideItsHelper) {
+  const emulators::Row& row = *emulators::find_row("mknod");
+  const SandboxOptions options{
+      .program = emulate("mknod", {{"devices", std::vector<std::string>{"c 1:3"}}},
+                         {{kNative, SYS_mknodat}}),
+      .meanwhile = [&row](worker::WorkerProcess& process, pid_t child, int) {
+        wait_until_settled(process.pid());
+        EXPECT_EQ(user_namespace(process.pid()), user_namespace(child));
+        EXPECT_EQ(status_line(process.pid(), "Uid"), "100000\t100000\t100000\t100000");
+        EXPECT_EQ(status_line(process.pid(), "Gid"), "100000\t100000\t100000\t100000");
+        EXPECT_EQ(status_line(process.pid(), "CapPrm"), hexadecimal(row.capabilities));
+        const pid_t helper = only_child_of(process.pid());
+        ASSERT_GT(helper, 0);
+        wait_until_settled(helper);
+        EXPECT_EQ(user_namespace(helper), user_namespace(::getpid()));
+        EXPECT_EQ(status_line(helper, "CapPrm"), hexadecimal(row.host_capabilities));
+        EXPECT_EQ(status_line(helper, "CapBnd"), hexadecimal(row.host_capabilities));
+        // The standard streams, its control socket, the user namespace, /proc, a line to an actor;
+        // "." and ".." count too.
+        EXPECT_LE(open_descriptors(helper), 9U);
+      }};
+  // Served, so it has settled; and there until then.
+  const auto served = [](Checks& checks) {
+    checks.expect_errno(::mknod("/nowhere/x", S_IFCHR | 0600, ::makedev(1, 3)), ENOENT, "mknod");
+  };
+  EXPECT_EQ(run_in_sandbox(options, served), "");
+}
+
+TEST_F(WorkerTest, KeepsOnlyWhatItsEmulatorsNeed) {
+  const SandboxOptions options{
+      .program = declared_answers(), .meanwhile = [](worker::WorkerProcess& process, pid_t, int) {
+        wait_until_settled(process.pid());
+        for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+          EXPECT_EQ(status_line(process.pid(), set), "0000000000000000") << set;
+        }
+        EXPECT_EQ(status_line(process.pid(), "NoNewPrivs"), "1");
+      }};
+  EXPECT_EQ(run_in_sandbox(options, [](Checks&) {}), "");
 }
 
 TEST_F(WorkerTest, ServesListenersThatComeLaterAndLetsThemGo) {

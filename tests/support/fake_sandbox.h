@@ -11,10 +11,22 @@ class FakeSandbox final : public emulators::Sandbox {
  public:
   emulators::Resources figures;
   std::optional<Error> error;  // given instead of the figures
+  bool own_user_namespace = true;
+  mutable emulators::MountLedger ledger;
 
   [[nodiscard]] Result<emulators::Resources> resources() const override {
     if (error) return tl::unexpected<Error>(*error);
     return figures;
+  }
+  [[nodiscard]] bool has_own_user_namespace() const override { return own_user_namespace; }
+  [[nodiscard]] emulators::MountLedger& mounts() const override { return ledger; }
+
+  mutable int stops = 0;
+  int stop_failure = 0;
+  [[nodiscard]] SysResult<void> stop() const override {
+    ++stops;
+    if (stop_failure != 0) return sys_failure(stop_failure);
+    return {};
   }
 };
 

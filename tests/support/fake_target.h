@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,10 @@ enum class Look {
   kCredentials,
   kUserNamespace,
   kUts,
+  kPersonality,
+  kPidNamespace,
+  kNamespace,
+  kThread,
   kRoot,
   kWorkingDirectory,
   kDescriptor,
@@ -35,8 +40,12 @@ class FakeTarget final : public kernel::Target {
 
   kernel::Credentials caller;
   bool in_sandbox = true;
+  bool in_sandbox_pids = true;
   utsname names{};
+  std::uint32_t persona = 0;               // what personality(2) has
+  std::map<pid_t, pid_t> threads;          // our numbers by the caller's
   std::map<int, std::string> descriptors;  // what named_fd() calls them
+  std::set<int> path_descriptors;          // those of them that are of O_PATH
 
   // Maps `bytes` at `address`. Regions do not overlap; those that touch are one.
   void map(std::uint64_t address, std::string_view bytes, bool writable = true) {
@@ -90,6 +99,19 @@ class FakeTarget final : public kernel::Target {
     return sys_failure(ENAMETOOLONG);
   }
 
+  SysResult<std::string> read_page(std::uint64_t address) override {
+    if (const int number = look(Look::kReadString); number != 0) return sys_failure(number);
+    if (find(address) == nullptr) return sys_failure(EFAULT);
+    std::string text;
+    for (Cell* cell = find(address); cell != nullptr && text.size() < 4095;
+         cell = find(++address)) {
+      ++cell->reads;
+      if (cell->value == std::byte{0}) break;
+      text += static_cast<char>(cell->value);
+    }
+    return text;
+  }
+
   SysResult<void> write(std::uint64_t address, std::span<const std::byte> data) override {
     if (const int number = look(Look::kWrite); number != 0) return sys_failure(number);
     for (std::size_t at = 0; at < data.size(); ++at) {
@@ -106,7 +128,20 @@ class FakeTarget final : public kernel::Target {
   SysResult<bool> in_sandbox_user_namespace() override {
     return answer(Look::kUserNamespace, in_sandbox);
   }
+  SysResult<bool> in_sandbox_pid_namespace() override {
+    return answer(Look::kPidNamespace, in_sandbox_pids);
+  }
+  SysResult<UniqueFd> open_namespace(const char* name) override {
+    return answer(Look::kNamespace, named_fd(name));
+  }
   SysResult<utsname> uts() override { return answer(Look::kUts, names); }
+  SysResult<std::uint32_t> personality() override { return answer(Look::kPersonality, persona); }
+  SysResult<pid_t> thread_of(pid_t number) override {
+    if (const auto found = threads.find(number); found != threads.end()) {
+      return answer(Look::kThread, found->second);
+    }
+    return sys_failure(ESRCH);
+  }
   SysResult<UniqueFd> root() override { return answer(Look::kRoot, named_fd("root")); }
   SysResult<UniqueFd> working_directory() override {
     return answer(Look::kWorkingDirectory, named_fd("cwd"));
@@ -114,6 +149,10 @@ class FakeTarget final : public kernel::Target {
   SysResult<UniqueFd> descriptor(int number) override {
     if (!descriptors.contains(number)) return sys_failure(EBADF);
     return answer(Look::kDescriptor, named_fd(descriptors.at(number)));
+  }
+  SysResult<UniqueFd> open_descriptor(int number) override {
+    if (path_descriptors.contains(number)) return sys_failure(EBADF);
+    return descriptor(number);
   }
 
  private:

@@ -57,12 +57,18 @@ class Agent:
         return self._process.pid
 
     def workers(self):
-        """Ids of all worker processes of this build."""
-        return processes.running(self._programs / "sidecall-worker")
+        """Ids of all worker processes of this build, their helpers not counted."""
+        return [pid for pid in processes.running(self._programs / "sidecall-worker")
+                if processes.name(pid) not in ("sidecall-helper", "")]
+
+    def helpers(self):
+        """Ids of the workers' helpers."""
+        return [pid for pid in processes.running(self._programs / "sidecall-worker")
+                if processes.name(pid) == "sidecall-helper"]
 
     def wait_until_empty(self, control, patience=PATIENCE_SECONDS):
-        """Until no container is known and no worker is left."""
-        eventually(lambda: not control.sandboxes() and not self.workers(),
+        """Until no container is known and no worker or helper is left."""
+        eventually(lambda: not control.sandboxes() and not self.workers() and not self.helpers(),
                    "every sandbox and its worker have ended", patience)
 
     def ask(self, question):

@@ -18,6 +18,14 @@ IDS = 65_536
 CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "SETFCAP", "SETGID",
                 "SETPCAP", "SETUID", "SYS_ADMIN", "SYS_CHROOT"]
 
+# Every capability there is, in the container's own user namespace.
+ALL_CAPABILITIES = [
+    *CAPABILITIES, "AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "BPF",
+    "CHECKPOINT_RESTORE", "DAC_READ_SEARCH", "IPC_LOCK", "IPC_OWNER", "LEASE", "LINUX_IMMUTABLE",
+    "MAC_ADMIN", "MAC_OVERRIDE", "NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_RAW",
+    "PERFMON", "SYSLOG", "SYS_BOOT", "SYS_MODULE", "SYS_NICE", "SYS_PACCT", "SYS_PTRACE",
+    "SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "WAKE_ALARM"]
+
 MEBIBYTE = 1 << 20
 
 
@@ -29,6 +37,8 @@ class Wish:
     served: bool = True  # prepared for sidecall
     cpus: str | None = None
     memory: int = 64 * MEBIBYTE
+    capabilities: tuple = tuple(CAPABILITIES)
+    host_programs: bool = False  # the host's /usr, to be read (OCI runtimes only)
     annotations: dict = field(default_factory=dict)
 
     def all_annotations(self):
@@ -50,6 +60,13 @@ def make_root(root):
     (root / "etc" / "group").write_text("root:x:0:\n")
 
 
+def make_room_for_host_programs(root):
+    """Where the host's /usr goes, and the names by which its programs know their libraries."""
+    (root / "usr").mkdir()
+    for name in ["lib", "lib32", "lib64"]:
+        (root / name).symlink_to(f"usr/{name}")
+
+
 def make_image(work):
     """The same root as a tar archive that engines with images import."""
     make_root(work / "image")
@@ -60,18 +77,19 @@ def make_image(work):
     return archive
 
 
-def give_to_container(root):
-    """Makes the container's root the owner of everything below."""
-    for where, names, files in os.walk(root):
-        for path in [where, *(f"{where}/{name}" for name in names + files)]:
-            os.chown(path, FIRST_ID, FIRST_ID, follow_symlinks=False)
+def give_to(top, owner):
+    """Makes `owner` the user and group of everything from `top` down."""
+    for path in [top, *top.rglob("*")]:
+        os.chown(path, owner, owner, follow_symlinks=False)
 
 
 def make_bundle(directory, runtime, wish, command, cgroup):
     """A bundle in `directory`: what `RUNTIME spec` writes, made a user-namespaced container."""
     root = directory / "rootfs"
     make_root(root)
-    give_to_container(root)
+    if wish.host_programs:
+        make_room_for_host_programs(root)
+    give_to(root, FIRST_ID)
     subprocess.run([runtime, "spec"], cwd=directory, check=True)
 
     path = directory / "config.json"
@@ -79,12 +97,15 @@ def make_bundle(directory, runtime, wish, command, cgroup):
     process = config["process"]
     process["terminal"] = False
     process["args"] = command
-    capabilities = [f"CAP_{name}" for name in CAPABILITIES]
+    capabilities = [f"CAP_{name}" for name in wish.capabilities]
     process["capabilities"] = dict.fromkeys(["bounding", "effective", "permitted"], capabilities)
     config["root"]["readonly"] = False
     config["annotations"] = wish.all_annotations()
     # A cgroup mount differs with the host's layout, and nothing here looks at it.
     config["mounts"] = [mount for mount in config["mounts"] if mount["type"] != "cgroup"]
+    if wish.host_programs:
+        config["mounts"].append({"destination": "/usr", "source": "/usr", "type": "bind",
+                                 "options": ["bind", "ro"]})
     linux = config["linux"]
     linux["namespaces"].append({"type": "user"})
     mapping = [{"containerID": 0, "hostID": FIRST_ID, "size": IDS}]

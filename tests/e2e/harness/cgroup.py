@@ -50,6 +50,16 @@ def set_cpus(pid, cpus):
     (directory(pid, "cpuset") / "cpuset.cpus").write_text(cpus)
 
 
+def allow_real_time(pid):
+    """Lets a container have threads of real-time policies, where the kernel makes that a matter of
+    cgroups: v1 with CONFIG_RT_GROUP_SCHED. A group begins without any time for them."""
+    group = directory(pid, "cpu")
+    for path in [*reversed(group.parents), group]:
+        runtime = path / "cpu.rt_runtime_us"
+        if runtime.exists() and int(runtime.read_text()) == 0:
+            runtime.write_text("400000")  # of each second
+
+
 def remove(name):
     """Removes the top-level cgroup `name` from every hierarchy, with the empty ones below it."""
     for top in [ROOT / name, *ROOT.glob(f"*/{name}")]:

@@ -187,7 +187,7 @@ class Podman(Engine):
             "--network=none", f"--uidmap=0:{bundle.FIRST_ID}:{bundle.IDS}",
             # A host's root may not be allowed to raise what podman raises by default.
             "--ulimit=nofile=1024:1024", "--ulimit=nproc=1000:1000",
-            "--cap-drop=all", f"--cap-add={','.join(bundle.CAPABILITIES)}",
+            "--cap-drop=all", f"--cap-add={','.join(wish.capabilities)}",
             f"--cgroup-parent=/{CGROUP}", f"--memory={wish.memory}"]
         if wish.cpus:
             options.append(f"--cpuset-cpus={wish.cpus}")

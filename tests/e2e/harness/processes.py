@@ -19,6 +19,14 @@ def running(program):
                   if entry.name.isdigit() and read_link(entry / "exe") in wanted)
 
 
+def name(pid):
+    """What a process calls itself (/proc/PID/comm), or "" where it has gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 def status_field(pid, name):
     """A field of /proc/PID/status: status_field(pid, "Cpus_allowed_list")."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():

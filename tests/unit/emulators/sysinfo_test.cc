@@ -44,7 +44,7 @@ class SysinfoTest : public testing::Test {
   }
 
   Outcome emulate(kernel::Abi abi = kernel::Abi::kX86_64, std::uint64_t address = kAddress) {
-    Environment environment{.target = target_, .actor = nullptr, .sandbox = sandbox_};
+    Environment environment{.target = target_, .sandbox = sandbox_};
     return emulator_->emulate({.abi = abi, .args = {address}}, environment);
   }
   template <typename Info>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <tuple>
 
 #include "support/fake_sandbox.h"
 #include "support/fake_target.h"
@@ -35,11 +36,11 @@ class UnameTest : public testing::Test {
     target_.map(kAddress, std::string(sizeof(utsname), '\xee'));
   }
 
-  Outcome emulate(const Options& options, std::uint64_t address = kAddress) {
+  Outcome emulate(const Options& options, std::uint64_t address = kAddress, unsigned member = 0) {
     const auto emulator = uname_row().make(options);
     EXPECT_TRUE(emulator) << emulator.error().message;
-    Environment environment{.target = target_, .actor = nullptr, .sandbox = sandbox_};
-    return (*emulator)->emulate({.args = {address}}, environment);
+    Environment environment{.target = target_, .sandbox = sandbox_};
+    return (*emulator)->emulate({.member = member, .args = {address}}, environment);
   }
   utsname told(const Options& options) {
     const Outcome outcome = emulate(options);
@@ -64,8 +65,9 @@ TEST_F(UnameTest, EachOptionReplacesItsFieldAndNoOther) {
     const char* option;
     Field utsname::*field;
   };
-  for (const Case& each : {Case{"release", &utsname::release}, Case{"version", &utsname::version},
-                           Case{"nodename", &utsname::nodename}}) {
+  for (const Case& each :
+       {Case{"release", &utsname::release}, Case{"version", &utsname::version},
+        Case{"nodename", &utsname::nodename}, Case{"domainname", &utsname::domainname}}) {
     const utsname names = told({{each.option, std::string("new")}});
     utsname expected = target_.names;
     put(expected.*each.field, "new");
@@ -80,6 +82,26 @@ TEST_F(UnameTest, TheLongestValueStillHasItsNul) {
   EXPECT_STREQ(names.version, "#1 SMP");
 }
 
+// The policy's kernel is the one that the personality changes.
+TEST_F(UnameTest, TheCallersPersonalityChangesWhatThePolicySays) {
+  target_.persona = 0x0020008;  // UNAME26, PER_LINUX32
+  EXPECT_STREQ(told({}).release, "2.6.78-of-the-host");
+  EXPECT_STREQ(told({{"release", std::string("5.10.0-1")}}).release, "2.6.70-1");
+  EXPECT_STREQ(told({}).machine, "i686");
+}
+
+TEST_F(UnameTest, EachMemberHasItsLayout) {
+  const Options options = {{"release", std::string("5.10.0-sidecall")}};
+  for (const auto& [member, length, release_at] :
+       {std::tuple(1U, 325U, 130U), std::tuple(2U, 45U, 18U)}) {
+    target_.map(kAddress, std::string(sizeof(utsname), '\xee'));
+    const Outcome outcome = emulate(options, kAddress, member);
+    ASSERT_TRUE(outcome && std::holds_alternative<Value>(*outcome));
+    EXPECT_EQ(target_.bytes_at(kAddress + release_at, 8), "5.10.0-s");
+    EXPECT_EQ(target_.bytes_at(kAddress + length - 1, 2), std::string("\0\xee", 2)) << member;
+  }
+}
+
 TEST_F(UnameTest, ABufferThatCannotBeWrittenIsEfault) {
   target_.map(0x9000, std::string(sizeof(utsname) - 1, '\0'));
   for (const std::uint64_t address : {0x0U, 0x9000U}) {
@@ -90,15 +112,18 @@ TEST_F(UnameTest, ABufferThatCannotBeWrittenIsEfault) {
 }
 
 TEST_F(UnameTest, ACallerThatHasGoneIsToldAsSuch) {
-  target_.fail(support::Look::kUts, ESRCH);
-  const Outcome outcome = emulate({{"release", std::string("new")}});
-  ASSERT_TRUE(outcome);
-  EXPECT_EQ(std::get<Errno>(*outcome).value, ESRCH);
+  for (const support::Look look : {support::Look::kUts, support::Look::kPersonality}) {
+    target_.fail(look, ESRCH);
+    const Outcome outcome = emulate({{"release", std::string("new")}});
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(std::get<Errno>(*outcome).value, ESRCH);
+    target_.fail(look, 0);
+  }
   EXPECT_EQ(target_.looks(support::Look::kWrite), 0);
 }
 
 TEST(UnameOptions, ValuesThatDoNotFitAreRefusedByName) {
-  for (const std::string option : {"release", "version", "nodename"}) {
+  for (const std::string option : {"release", "version", "nodename", "domainname"}) {
     for (const std::string& value : {std::string(), std::string(65, 'x'), std::string("a\0b", 3)}) {
       const auto made = uname_row().make({{option, value}});
       ASSERT_FALSE(made) << option << " " << value.size();

@@ -26,7 +26,8 @@ std::string status_text(std::string_view uid = "1000\t1001\t1002\t1003",
   std::string text = "Name:\ta name\nUmask:\t";
   text.append(umask).append("\nState:\tS (sleeping)\nTgid:\t1\nPid:\t1\nUid:\t");
   text.append(uid).append("\nGid:\t").append(gid).append("\nFDSize:\t64\nGroups:\t");
-  text.append(groups).append("\nNStgid:\t1\nCapPrm:\t00000000a80425ff\nCapEff:\t");
+  text.append(groups).append(
+      "\nNStgid:\t3001\t52\t7\nNSpid:\t3002\t53\t8\nCapPrm:\t00000000a80425ff\nCapEff:\t");
   text.append(capabilities).append("\nCapBnd:\t000001ffffffffff\nSeccomp:\t2\n");
   return text;
 }
@@ -44,6 +45,14 @@ TEST(ParseStatus, TakesTheFilesystemIdsTheEffectiveCapabilitiesAndTheOctalUmask)
   EXPECT_THAT(parsed->groups, ElementsAre(4, 24, 2000));
   EXPECT_EQ(parsed->effective_capabilities, 0xa80425fbU);
   EXPECT_EQ(parsed->umask, 027U);
+}
+
+TEST(ParseStatus, ThreadsAndProcessesHaveNumbersInEachPidNamespace) {
+  std::string text = status_text();
+  EXPECT_EQ(parse_status(text)->own_tgid, 7);
+  EXPECT_EQ(parse_status(text)->own_tid, 8);
+  text[text.find("NSpid")] = 'X';
+  EXPECT_EQ(parse_status(text)->own_tid, 0);
 }
 
 TEST(ParseStatus, TakesEveryIdThatTheKernelWrites) {
@@ -150,6 +159,17 @@ TEST_F(OwnThread, ADirectoryStaysThatOfItsTask) {
   EXPECT_EQ(directory->namespace_id("ns/user").error().value, ESRCH);
   EXPECT_EQ(directory->open_file("mem", O_RDONLY).error().value, ESRCH);
   EXPECT_EQ(ThreadDirectory::open(proc_.get(), child).error().value, ESRCH);
+}
+
+TEST_F(OwnThread, DescriptorsHaveTheFlagsThatTheyWereOpenedWith) {
+  const auto self = ThreadDirectory::open(proc_.get(), ::gettid());
+  ASSERT_TRUE(self);
+  const UniqueFd by_path(::open("/", O_PATH | O_CLOEXEC));
+  const UniqueFd for_writing(::open("/dev/null", O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+  EXPECT_EQ(self->descriptor_flags(by_path.get()).value_or(0) & O_PATH, O_PATH);
+  constexpr int kAsked = O_ACCMODE | O_NONBLOCK | O_PATH;
+  EXPECT_EQ(self->descriptor_flags(for_writing.get()).value_or(0) & kAsked, O_WRONLY | O_NONBLOCK);
+  EXPECT_EQ(self->descriptor_flags(4242).error().value, ESRCH);
 }
 
 TEST_F(OwnThread, NumbersThatNameNoThreadAreRefused) {

@@ -29,7 +29,7 @@ CpuSet first_of(const CpuSet& cpus) {
   return CpuSet(mask);
 }
 
-// A process with two threads; both ids are known.
+// A process with two threads and a child of its own; all ids are known.
 class Child {
  public:
   Child() {
@@ -37,15 +37,19 @@ class Child {
     EXPECT_EQ(::pipe(ends.data()), 0);
     pid_ = ::fork();
     if (pid_ == 0) {
+      ids_.own_child = ::fork();
+      if (ids_.own_child == 0) {
+        for (;;) ::pause();
+      }
       std::thread second([&] {
-        const pid_t tid = ::gettid();
-        static_cast<void>(!::write(ends[1], &tid, sizeof tid));
+        ids_.second_thread = ::gettid();
+        static_cast<void>(!::write(ends[1], &ids_, sizeof ids_));
         ::pause();
       });
       ::pause();
       ::_exit(0);
     }
-    EXPECT_EQ(::read(ends[0], &second_, sizeof second_), static_cast<ssize_t>(sizeof second_));
+    EXPECT_EQ(::read(ends[0], &ids_, sizeof ids_), static_cast<ssize_t>(sizeof ids_));
     ::close(ends[0]);
     ::close(ends[1]);
   }
@@ -55,25 +59,32 @@ class Child {
 
   void end() {
     if (pid_ <= 0) return;
+    ::kill(ids_.own_child, SIGKILL);
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
     pid_ = -1;
   }
   [[nodiscard]] pid_t pid() const { return pid_; }
-  [[nodiscard]] pid_t second_thread() const { return second_; }
+  [[nodiscard]] pid_t second_thread() const { return ids_.second_thread; }
+  [[nodiscard]] pid_t own_child() const { return ids_.own_child; }
 
  private:
+  struct Ids {
+    pid_t second_thread = -1;
+    pid_t own_child = -1;
+  };
   pid_t pid_ = -1;
-  pid_t second_ = -1;
+  Ids ids_;
 };
 
-TEST(PlaceProcess, PutsEachThreadOnTheCpus) {
+TEST(PlaceProcess, PutsEachThreadAndChildOnTheCpus) {
   const Child child;
   const CpuSet one = first_of(affinity_of(0));
   const auto placed = place_process(child.pid(), one);
   ASSERT_TRUE(placed) << placed.error().message;
   EXPECT_EQ(affinity_of(child.pid()).list(), one.list());
   EXPECT_EQ(affinity_of(child.second_thread()).list(), one.list());
+  EXPECT_EQ(affinity_of(child.own_child()).list(), one.list());
 }
 
 TEST(PlaceProcess, NoCpuLeftIsAnErrorThatNamesThem) {

@@ -154,6 +154,56 @@ TEST(CompileProfile, SharesRulesAmongCalls) {
   EXPECT_EQ(profile.syscalls[1].errno_ret, 0U);
 }
 
+TEST(CompileProfile, AnswersForEmulatorsWhoseAnswerIsFixed) {
+  const auto made = compiled(R"({"rules": [
+      {"emulate": "chown", "options": {"mode": "pretend"}},
+      {"emulate": "reboot", "options": {"mode": "pretend"}},
+      {"emulate": "swap", "options": {"mode": "errno", "errno": "ENOSYS"}}]})",
+                             base_of("", "SCMP_ACT_ALLOW"));
+  EXPECT_THAT(made.notes, IsEmpty());
+  for (const auto& rule : made.profile.syscalls) EXPECT_EQ(rule.action, "SCMP_ACT_ERRNO");
+  const auto filter = Filter::build(made.profile);
+  ASSERT_TRUE(filter) << filter.error().message;
+  const FilterAction success = {"SCMP_ACT_ERRNO", 0};
+  for (const auto abi : host_abis()) {
+    for (const std::string call :
+         {"chown", "lchown", "fchown", "fchownat", "chown32", "lchown32", "fchown32"}) {
+      if (const auto nr = syscall_number(abi, call)) {
+        EXPECT_EQ(filter->decide(abi, *nr, {1, 2, 3}), success) << call;
+      }
+    }
+    const auto swapon = [&](std::uint64_t flags) {
+      return filter->decide(abi, *syscall_number(abi, "swapon"), {0x7000, flags});
+    };
+    EXPECT_EQ(swapon(0x8005), (FilterAction{"SCMP_ACT_ERRNO", 38}));
+    EXPECT_EQ(swapon(0x80000), (FilterAction{"SCMP_ACT_ALLOW"})) << "the kernel's EINVAL";
+    const auto reboot = [&](std::uint64_t magic1, std::uint64_t command) {
+      return filter->decide(abi, *syscall_number(abi, "reboot"), {magic1, 672274793, command});
+    };
+    EXPECT_EQ(reboot(0xfee1dead, 0xcdef0123), success);
+    EXPECT_EQ(reboot(0xfee1dead, 0xcdef0124), (FilterAction{"SCMP_ACT_ALLOW"}));
+    EXPECT_EQ(reboot(0xfee1deae, 0xcdef0123), (FilterAction{"SCMP_ACT_ALLOW"}));
+    if (!kernel::is_32_bit(abi)) {
+      EXPECT_EQ(reboot(0xffffffff'fee1dead, 0xffffffff'cdef0123), success) << "as C libraries call";
+    }
+  }
+}
+
+TEST(CompileProfile, LeavesToTheBaseWhatAFixedAnswerIsNotFor) {
+  const auto base = base_of(R"({"names": ["swapon"], "action": "SCMP_ACT_LOG"})");
+  const auto filter = Filter::build(compiled(R"({"rules": [
+      {"emulate": "swap", "options": {"mode": "pretend"}}]})",
+                                             base)
+                                        .profile);
+  ASSERT_TRUE(filter) << filter.error().message;
+  const auto abi = host_abis().front();
+  const auto swapon = [&](std::uint64_t flags) {
+    return filter->decide(abi, *syscall_number(abi, "swapon"), {0x7000, flags});
+  };
+  EXPECT_EQ(swapon(0), (FilterAction{"SCMP_ACT_ERRNO", 0}));
+  EXPECT_EQ(swapon(0x80000), (FilterAction{"SCMP_ACT_LOG"})) << "the base decides";
+}
+
 TEST(CompileProfile, NeverGivesTheBasesRulesTheNamesOfACall) {
   const auto base = base_of(R"({"names": ["sync"], "action": "SCMP_ACT_LOG"})");
   const auto profile =

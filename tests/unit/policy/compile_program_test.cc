@@ -71,6 +71,73 @@ TEST(CompileProgram, RoutesWhatTheWorkerAnswers) {
   }
 }
 
+TEST(CompileProgram, LeavesOutWhatTheFilterAnswers) {
+  const Program program = compiled(R"({"rules": [
+    {"emulate": "chown", "options": {"mode": "pretend"}},
+    {"emulate": "swap", "options": {"mode": "errno", "errno": "ENOSYS"}}]})");
+  EXPECT_THAT(program.instances, testing::IsEmpty());
+  EXPECT_THAT(routes(program), testing::IsEmpty());
+}
+
+// Over a base whose own default is that very answer no filter can say which calls it is not for.
+TEST(CompileProgram, StandsInForAFilterThatSomeBasesCannotHave) {
+  const Program program = compiled(R"({"rules": [
+    {"emulate": "reboot", "options": {"mode": "errno", "errno": "ENOSYS"}}]})");
+  EXPECT_THAT(program.instances, testing::IsEmpty());
+  ASSERT_FALSE(program.routes.empty());
+  for (const auto& route : program.routes) {
+    ASSERT_EQ(route.rules.size(), 9U);
+    for (std::size_t at = 0; at < 8; ++at) {
+      EXPECT_EQ(route.rules[at].action, Rule::Action::kErrno);
+      EXPECT_EQ(route.rules[at].number, ENOSYS);
+    }
+    EXPECT_EQ(route.rules[8].action, Rule::Action::kContinue);
+  }
+}
+
+// One rule, of which the filter answers some members and the worker others.
+TEST(CompileProgram, RoutesTheMembersThatAreNotFixed) {
+  const Program program = compiled(R"({"rules": [
+    {"emulate": "clock", "options": {"mode": "errno"}}]})");
+  ASSERT_EQ(program.instances.size(), 1U);
+  EXPECT_EQ(program.instances[0].emulator, "clock");
+#if defined(__x86_64__)
+  EXPECT_THAT(routes(program),
+              ElementsAre("x86_64 adjtimex", "i386 adjtimex", "x86_64 clock_adjtime",
+                          "i386 clock_adjtime", "i386 clock_adjtime64"));
+#else
+  EXPECT_THAT(routes(program), ElementsAre("aarch64 adjtimex", "aarch64 clock_adjtime"));
+#endif
+}
+
+// Another rule of the call needs the worker, which then finds the fixed answers among its rules.
+TEST(CompileProgram, KnowsTheFiltersAnswersWhereItServesTheCall) {
+  const Program program = compiled(R"({"rules": [
+    {"emulate": "swap", "syscalls": ["swapon"], "options": {"mode": "errno", "errno": "ENOSYS"},
+     "when": [{"index": 0, "value": 1, "op": "SCMP_CMP_EQ"}]},
+    {"emulate": "chown", "syscalls": ["chown"], "options": {"mode": "pretend"},
+     "when": [{"index": 1, "value": 2, "op": "SCMP_CMP_EQ"}]},
+    {"syscalls": ["swapon", "chown"], "return": 7}]})");
+  EXPECT_THAT(program.instances, testing::IsEmpty());
+  ASSERT_FALSE(program.routes.empty());
+  for (const auto& route : program.routes) {
+    const auto& rules = route.rules;
+    if (route.name == "swapon") {
+      ASSERT_EQ(rules.size(), 3U);
+      EXPECT_EQ(rules[0].action, Rule::Action::kErrno);
+      EXPECT_EQ(rules[0].number, ENOSYS);
+      EXPECT_EQ(rules[0].when.size(), 2U) << "the rule's condition and the emulator's";
+      EXPECT_EQ(rules[1].action, Rule::Action::kContinue) << "flags that are not the emulator's";
+      EXPECT_EQ(rules[1].when.size(), 1U);
+    } else {
+      ASSERT_EQ(rules.size(), 2U);
+      EXPECT_EQ(rules[0].action, Rule::Action::kValue);
+      EXPECT_EQ(rules[0].number, 0);
+    }
+    EXPECT_EQ(rules.back().number, 7);
+  }
+}
+
 TEST(CompileProgram, KeepsTheOrderOfACallsRules) {
   const Program program = compiled(R"({"rules": [
     {"syscalls": ["acct"], "errno": "EACCES",

@@ -3,6 +3,7 @@
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -184,6 +185,14 @@ FilterAction Filter::decide(kernel::Abi abi, int nr, const Registers& args) cons
     }
   }
   return {"end of program"};
+}
+
+SysResult<void> Filter::install() const {
+  auto program = program_;
+  const sock_fprog filter{.len = static_cast<unsigned short>(program.size()),
+                          .filter = program.data()};
+  if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) != 0) return sys_failure(errno);
+  return {};
 }
 
 void PrintTo(const FilterAction& action, std::ostream* out) {

@@ -27,6 +27,9 @@ class Filter {
   // What the kernel would do with the call. Registers of a 32-bit ABI are given zero-extended.
   [[nodiscard]] FilterAction decide(kernel::Abi abi, int nr, const Registers& args) const;
   [[nodiscard]] std::size_t size() const { return program_.size(); }
+  // On the calling thread, for good and without a listener: what is notified fails with ENOSYS.
+  // Takes CAP_SYS_ADMIN in the thread's user namespace.
+  [[nodiscard]] SysResult<void> install() const;
 
  private:
   std::vector<sock_filter> program_;

@@ -185,6 +185,20 @@ TEST(ParsePolicy, ChecksAnEmulatorsOptions) {
             "$.rules[0].options: only an emulator has options");
 }
 
+TEST(ParsePolicy, OptionsDecideWhichCallsAnEmulatorServes) {
+  const std::string names = R"("names": ["trusted.a"])";
+  const Policy policy = parsed(with_rules(R"({"emulate": "xattr", "options": {)" + names + "}}"));
+  EXPECT_THAT(policy.rules.at(0).syscalls,
+              ElementsAre("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr",
+                          "fremovexattr"));
+  const std::string reading = R"({"emulate": "xattr", "options": {"reads": true, )" + names + "}}";
+  EXPECT_EQ(parsed(with_rules(reading)).rules.at(0).syscalls.size(), 12U);
+  EXPECT_EQ(
+      rule_error(R"({"emulate": "xattr", "syscalls": ["fsetxattr", "getxattr"], "options": {)" +
+                 names + "}}"),
+      "$.rules[0].syscalls[1]: emulator \"xattr\" does not serve this call with these options");
+}
+
 TEST(ParsePolicy, RefusesARuleThatSaysNothingNew) {
   const std::string one = R"("when": [{"index": 0, "value": 1, "op": "SCMP_CMP_EQ"},
                                       {"index": 1, "value": 2, "op": "SCMP_CMP_NE"}])";

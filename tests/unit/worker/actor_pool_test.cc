@@ -15,16 +15,16 @@
 namespace sidecall::worker {
 namespace {
 
-Result<std::unique_ptr<kernel::Actor>> fake_actor() {
-  return std::make_unique<support::FakeActor>();
+Result<Acting> fake_acting() {
+  return Acting{.actor = std::make_unique<support::FakeActor>(), .helper = nullptr};
 }
 
 TEST(ActorPool, AWorkThatSleepsHoldsNoOtherBack) {
   std::latch release(1);
   std::latch done(1);
-  ActorPool pool(2, fake_actor);
-  pool.submit([&](kernel::Actor&) { release.wait(); });
-  pool.submit([&](kernel::Actor&) { done.count_down(); });
+  ActorPool pool(2, fake_acting);
+  pool.submit([&](const Acting&) { release.wait(); });
+  pool.submit([&](const Acting&) { done.count_down(); });
   done.wait();  // for ever, if the second waited for the first
   release.count_down();
 }
@@ -37,10 +37,10 @@ TEST(ActorPool, NeverHasMoreThreadsThanItMay) {
   {
     ActorPool pool(kMost, [&] {
       ++actors;
-      return fake_actor();
+      return fake_acting();
     });
     for (int work = 0; work < kWorks; ++work) {
-      pool.submit([&](kernel::Actor&) { ++works; });
+      pool.submit([&](const Acting&) { ++works; });
     }
   }
   EXPECT_EQ(works, kWorks);
@@ -51,9 +51,9 @@ TEST(ActorPool, NeverHasMoreThreadsThanItMay) {
 TEST(ActorPool, StartsAThreadForEachOfTheWorksThatAreBusy) {
   constexpr int kMost = 4;
   std::latch all_run(kMost);
-  ActorPool pool(kMost, fake_actor);
+  ActorPool pool(kMost, fake_acting);
   for (int work = 0; work < kMost; ++work) {
-    pool.submit([&](kernel::Actor&) { all_run.arrive_and_wait(); });
+    pool.submit([&](const Acting&) { all_run.arrive_and_wait(); });
   }
   all_run.wait();
 }
@@ -63,7 +63,7 @@ TEST(ActorPool, StartsNoThreadBeforeThereIsWork) {
   {
     const ActorPool pool(8, [&] {
       ++actors;
-      return fake_actor();
+      return fake_acting();
     });
   }
   EXPECT_EQ(actors, 0);
@@ -74,12 +74,12 @@ TEST(ActorPool, AnActorStaysOnItsThread) {
   std::set<std::pair<kernel::Actor*, std::thread::id>> seen;
   std::set<kernel::Actor*> actors;
   {
-    ActorPool pool(3, fake_actor);
+    ActorPool pool(3, fake_acting);
     for (int work = 0; work < 100; ++work) {
-      pool.submit([&](kernel::Actor& actor) {
+      pool.submit([&](const Acting& acting) {
         const std::lock_guard lock(mutex);
-        seen.emplace(&actor, std::this_thread::get_id());
-        actors.insert(&actor);
+        seen.emplace(acting.actor.get(), std::this_thread::get_id());
+        actors.insert(acting.actor.get());
       });
     }
   }
@@ -92,14 +92,14 @@ TEST(ActorPool, ItsEndFinishesWhatIsQueued) {
   {
     std::latch first_runs(1);
     std::latch release(1);
-    ActorPool pool(1, fake_actor);
-    pool.submit([&](kernel::Actor&) {
+    ActorPool pool(1, fake_acting);
+    pool.submit([&](const Acting&) {
       first_runs.count_down();
       release.wait();
     });
     first_runs.wait();
     for (int work = 0; work < 10; ++work) {
-      pool.submit([&order, work](kernel::Actor&) { order.push_back(work); });
+      pool.submit([&order, work](const Acting&) { order.push_back(work); });
     }
     release.count_down();
   }
@@ -109,10 +109,10 @@ TEST(ActorPool, ItsEndFinishesWhatIsQueued) {
 // What a work owns may do anything at its end: submit more, for one.
 TEST(ActorPool, AWorkIsDestroyedWithoutTheLock) {
   std::latch done(1);
-  ActorPool pool(1, fake_actor);
+  ActorPool pool(1, fake_acting);
   std::shared_ptr<void> owned(
-      nullptr, [&](void*) { pool.submit([&](kernel::Actor&) { done.count_down(); }); });
-  pool.submit([owned = std::move(owned)](kernel::Actor&) {});
+      nullptr, [&](void*) { pool.submit([&](const Acting&) { done.count_down(); }); });
+  pool.submit([owned = std::move(owned)](const Acting&) {});
   done.wait();
 }
 
@@ -120,9 +120,8 @@ TEST(ActorPoolDeathTest, AThreadThatCannotActEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {
-        ActorPool pool(
-            1, []() -> Result<std::unique_ptr<kernel::Actor>> { return failure("no such right"); });
-        pool.submit([](kernel::Actor&) {});
+        ActorPool pool(1, []() -> Result<Acting> { return failure("no such right"); });
+        pool.submit([](const Acting&) {});
       },
       "sidecall-worker: no such right");
 }

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <limits>
 
 #include "base/file.h"
@@ -65,6 +67,22 @@ TEST(CgroupSandbox, StaysBoundToItsFirstProcess) {
   ASSERT_TRUE(sandbox.bind(::getpid()));
   EXPECT_TRUE(sandbox.bind(std::numeric_limits<pid_t>::max()));
   EXPECT_TRUE(sandbox.resources());
+}
+
+TEST(CgroupSandbox, StopsItsFirstProcess) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  CgroupSandbox sandbox;
+  EXPECT_EQ(sandbox.stop().error().value, EBADF) << "not bound yet";
+  ASSERT_TRUE(sandbox.bind(child));
+  EXPECT_TRUE(sandbox.stop());
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  EXPECT_EQ(sandbox.stop().error().value, ESRCH) << "whoever has its number by now";
 }
 
 TEST(CgroupSandbox, AProcessThatHasGoneBindsNothing) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 
 namespace sidecall::worker {
 namespace {
@@ -123,6 +124,23 @@ TEST(Dispatcher, AnEmulatorIsGivenTheDecodedCall) {
   ASSERT_NE(sysinfo.emulator, nullptr);
   EXPECT_EQ(sysinfo.needs, emulators::Needs::kMemory);
   EXPECT_NE(sysinfo.emulator, mknodat.emulator);
+}
+
+TEST(Dispatcher, OptionsMayNeedMoreThanTheRow) {
+  const auto clock = [](const std::string& mode) {
+    Program program;
+    program.instances.push_back({.emulator = "clock", .options = {{"mode", mode}}});
+    program.routes.push_back(
+        {.abi = Abi::kX86_64, .nr = 227, .name = "clock_settime", .rules = {emulate_rule(0, 0)}});
+    return build(program);
+  };
+  const Dispatcher pretending = clock("pretend");
+  EXPECT_EQ(pretending.decide(call(AUDIT_ARCH_X86_64, 227)).needs, emulators::Needs::kMemory);
+  EXPECT_EQ(pretending.host_capabilities(), 0U);
+  const Dispatcher performing = clock("perform");
+  EXPECT_EQ(performing.decide(call(AUDIT_ARCH_X86_64, 227)).needs, emulators::Needs::kFiles);
+  EXPECT_EQ(performing.host_capabilities(), 1ULL << CAP_SYS_TIME);
+  EXPECT_TRUE(performing.needs_targets());
 }
 
 TEST(Dispatcher, CapabilitiesAreTheUnionOfTheEmulators) {

@@ -41,19 +41,21 @@ class ReceiverTest : public testing::Test {
       : dispatcher_(std::move(*Dispatcher::build(sample_program()))),
         statistics_(std::move(*Statistics::create(sample_program()))),
         report_([this](const std::string& line) { reports_.push_back(line); }),
-        pool_(1, [] { return std::make_unique<support::FakeActor>(); }) {
+        pool_(1, [] {
+          return Acting{.actor = std::make_unique<support::FakeActor>(), .helper = nullptr};
+        }) {
     auto listener = std::make_unique<FakeListener>();
     listener_ = listener.get();
-    receiver_ = std::make_unique<Receiver>(
-        ServerParts{.dispatcher = dispatcher_,
-                    .sandbox = sandbox_,
-                    .statistics = statistics_,
-                    .report = report_},
-        std::move(listener), pool_,
-        ReceiverOptions{.tag = 42, .first_pid = ::getpid(), .on_end = [this](std::uint64_t tag) {
-                          ended_tag_ = tag;
-                          ended_.count_down();
-                        }});
+    receiver_ =
+        std::make_unique<Receiver>(ServerParts{.dispatcher = dispatcher_,
+                                               .sandbox = sandbox_,
+                                               .statistics = statistics_,
+                                               .report = report_},
+                                   std::move(listener), namespaces_, pool_,
+                                   ReceiverOptions{.tag = 42, .on_end = [this](std::uint64_t tag) {
+                                                     ended_tag_ = tag;
+                                                     ended_.count_down();
+                                                   }});
   }
   void TearDown() override {
     if (receiver_) listener_->last_user_exits();
@@ -68,6 +70,7 @@ class ReceiverTest : public testing::Test {
   support::FakeSandbox sandbox_;
   std::vector<std::string> reports_;  // read after the thread's end
   const std::function<void(const std::string&)> report_;
+  const kernel::SandboxNamespaces namespaces_{};
   ActorPool pool_;
   FakeListener* listener_ = nullptr;  // the receiver's
   std::latch ended_{1};
@@ -98,7 +101,7 @@ TEST_F(ReceiverTest, AnyOtherFailureEndsItWithAReport) {
 
 TEST_F(ReceiverTest, ACallThatSleepsHoldsTheNextNotBack) {
   std::latch release(1);
-  pool_.submit([&](kernel::Actor&) { release.wait(); });  // the pool's one thread is busy
+  pool_.submit([&](const Acting&) { release.wait(); });  // the pool's one thread is busy
   const auto mknod = listener_->call(
       {.tid = ::gettid(), .arch = AUDIT_ARCH_X86_64, .nr = 133, .args = {0, 0020666, 0x103}});
   EXPECT_EQ(served_value(), 77);

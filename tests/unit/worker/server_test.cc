@@ -37,7 +37,7 @@ class Scripted final : public emulators::Emulator {
 class OneTarget final : public TargetSource {
  public:
   Outcome with_target(const kernel::Notification&,
-                      const std::function<Outcome(kernel::Target&)>& act) override {
+                      FunctionRef<Outcome(kernel::Target&)> act) override {
     return act(target);
   }
   support::FakeTarget target;
@@ -222,19 +222,28 @@ TEST_F(ServerTest, EsrchIsAnAnswerToACallerThatStillWaits) {
 }
 
 // Never success: nothing was done for it.
+TEST_F(ServerTest, ACallerOutOfReachIsLeftToTheKernel) {
+  const auto answer = answer_of([] { return Errno{kernel::kOutOfReach}; });
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->proceed);
+  EXPECT_EQ(verdicts(VerdictKind::kContinue), 1U);
+}
+
 TEST_F(ServerTest, ACallerThatIsCalledGoneAndStillWaitsGetsAnError) {
   EXPECT_EQ(answer_of([] { return emulators::Gone{}; })->errno_value, EIO);
 }
 
-TEST_F(ServerTest, AnEmulatorIsGivenTheTargetTheActorAndTheSandbox) {
-  support::FakeActor actor;
+TEST_F(ServerTest, AnEmulatorIsGivenTheTargetTheSandboxAndWhatToActWith) {
+  const Acting acting{.actor = std::make_unique<support::FakeActor>(),
+                      .helper = std::make_unique<support::FakeHelper>()};
   const Scripted emulator([&](emulators::Environment& environment) -> Outcome {
     EXPECT_EQ(&environment.target, &targets_.target);
-    EXPECT_EQ(environment.actor, &actor);
+    EXPECT_EQ(environment.actor, acting.actor.get());
+    EXPECT_EQ(environment.helper, acting.helper.get());
     EXPECT_EQ(&environment.sandbox, &sandbox_);
     return emulators::Value{0};
   });
-  server_.serve(receive_for(emulator), &actor);
+  server_.serve(receive_for(emulator), &acting);
 }
 
 }  // namespace

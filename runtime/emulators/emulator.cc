@@ -1,0 +1,9 @@
+#include "emulators/emulator.h"
+
+namespace sidecall::emulators {
+
+SysResult<StepResult> Emulator::perform(const Step&, kernel::HostActions&) const {
+  return sys_failure(EPERM);
+}
+
+}  // namespace sidecall::emulators

@@ -1,0 +1,310 @@
+// Why: containers mount filesystem images from loop devices and disks, which the kernel lets the
+// host's root alone do; and containers without CAP_SYS_ADMIN, as engines make them by default,
+// mount tmpfs, overlay and proc for what they nest.
+//
+// Why it is safe: only listed types with listed options are mounted. What root of a user namespace
+// may mount is mounted by the worker, which is no more than that. A block device must be listed by
+// number; its filesystem is mounted by the helper in a workshop, with nodev locked on it by the
+// kernel, and arrives id-mapped, so that root inside is root of its files. The path that is mounted
+// on is walked as the caller, and the mount attached with the caller's rights.
+#include "emulators/mount.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <array>
+
+#include "emulators/device_list.h"
+#include "emulators/filesystem_list.h"
+#include "emulators/mount_callers.h"
+
+namespace sidecall::emulators {
+namespace {
+
+using Kind = FilesystemList::Kind;
+
+// Indices into the row's members.
+enum : unsigned { kMount, kFsopen, kFsconfig };
+
+// What the helper is asked for, in the last of a step's numbers.
+enum : std::uint64_t { kMakeAside, kDropAside };
+constexpr std::size_t kWhat = 7;
+
+// The kernel copies one page of each of the strings but the path.
+constexpr std::size_t kPage = 4096;
+
+// mount(2) does something else than mount where it finds any of these.
+constexpr std::uint64_t kOtherActions =
+    MS_REMOUNT | MS_BIND | MS_MOVE | MS_SHARED | MS_PRIVATE | MS_SLAVE | MS_UNBINDABLE;
+// An ancient mount(8) puts this into the upper half, whose bits then mean nothing.
+constexpr std::uint64_t kMagic = MS_MGC_VAL;
+constexpr std::uint64_t kMagicMask = MS_MGC_MSK;
+
+bool mounts_something_new(std::uint64_t flags) {
+  if ((flags & kMagicMask) == kMagic) flags &= ~kMagicMask;
+  return (flags & kOtherActions) == 0;
+}
+
+// A string that the kernel copies by strndup_user(): EINVAL where it is longer than a page.
+SysResult<std::string> read_short(kernel::Target& target, std::uint64_t address) {
+  auto text = target.read_string(address, kPage);
+  if (!text && text.error().value == ENAMETOOLONG) return sys_failure(EINVAL);
+  return text;
+}
+
+class MountEmulator final : public Emulator {
+ public:
+  MountEmulator(FilesystemList filesystems, DeviceList devices, MountCallers callers, bool shift)
+      : filesystems_(std::move(filesystems)),
+        devices_(std::move(devices)),
+        callers_(callers),
+        shift_(shift) {}
+
+  Outcome emulate(const Call& call, Environment& environment) const override {
+    if (call.member != kMount) return Errno{ENOSYS};
+    const std::uint64_t source_at = call.args[0];
+    const std::uint64_t target_at = call.args[1];
+    const std::uint64_t type_at = call.args[2];
+    const std::uint64_t flags = call.args[3];
+    const std::uint64_t data_at = call.args[4];
+    if (!mounts_something_new(flags) || type_at == 0) return Continue{};
+    kernel::Target& target = environment.target;
+    kernel::MountArguments wanted;
+    wanted.flags = flags;
+
+    // In the kernel's order: type, source, data, target.
+    auto type = read_short(target, type_at);
+    if (!type) return type.error();
+    const FilesystemList::Entry* entry = filesystems_.find(*type);
+    if (entry == nullptr) return Continue{};
+    wanted.type = std::move(*type);
+    auto credentials = target.credentials();
+    if (!credentials) return credentials.error();
+    const auto right = mount_right(callers_, *credentials, environment);
+    if (!right) return right.error();
+    if (*right == MountRight::kNone) return Continue{};
+    // What its own right is good for the kernel does itself, and exactly.
+    if (*right == MountRight::kOwn && entry->kind == Kind::kContainer) return Continue{};
+
+    if (source_at != 0) {
+      auto source = read_short(target, source_at);
+      if (!source) return source.error();
+      wanted.source = std::move(*source);
+    }
+    if (data_at != 0) {
+      auto data = target.read_page(data_at);
+      if (!data) return data.error();
+      wanted.data = std::move(*data);
+    }
+    if (!entry->allows(wanted.data.value_or(""))) return Continue{};
+    auto text = target.read_string(target_at, PATH_MAX);
+    if (!text) return text.error();
+    if (text->empty()) return Errno{ENOENT};
+    auto path = mount_path(target, std::move(*text), std::move(*credentials), *right);
+    if (!path) return path.error();
+    wanted.target = path->text;
+
+    if (entry->kind == Kind::kDevice) return mount_device(wanted, *path, environment);
+    if (wanted.type == "proc") return mount_proc(wanted, *path, environment);
+    return as_root_of_the_sandbox(wanted, *path, environment);
+  }
+
+  SysResult<StepResult> perform(const Step& step, kernel::HostActions& host) const override {
+    if (step.numbers[kWhat] == kDropAside) {
+      host.drop_aside();
+      return StepResult{};
+    }
+    if (step.texts.size() != 3) return sys_failure(EINVAL);
+    const std::string& type = step.texts[0];
+    const std::string& data = step.texts[2];
+    const auto device = static_cast<dev_t>(step.numbers[1]);
+    const FilesystemList::Entry* entry = filesystems_.find(type);
+    if (entry == nullptr || entry->kind != Kind::kDevice || !entry->allows(data) ||
+        !mounts_something_new(step.numbers[0]) ||
+        !devices_.allows(S_IFBLK, gnu_dev_major(device), gnu_dev_minor(device))) {
+      return sys_failure(EPERM);
+    }
+    auto made = host.mount_aside({.type = type,
+                                  .source = step.texts[1],
+                                  .data = data,
+                                  .flags = step.numbers[0] | MS_NODEV,
+                                  .device = device,
+                                  .id_mapped = shift_});
+    if (!made) return tl::unexpected<Errno>(made.error());
+    return StepResult{.value = 0, .bytes = std::move(*made)};
+  }
+
+ private:
+  // Mounts as the caller, with CAP_SYS_ADMIN lent in the sandbox's user namespace.
+  static Outcome as_root_of_the_sandbox(const kernel::MountArguments& wanted,
+                                        const CallerPath& path, Environment& environment) {
+    std::uint64_t made = 0;
+    const auto mounted =
+        environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
+          if (auto done = files.mount(wanted); !done) return done;
+          return note(files, wanted.target, made);
+        });
+    if (!mounted) return mounted.error();
+    environment.sandbox.mounts().remember(made);
+    return Value{0};
+  }
+
+  // Which mount it was, for the umount emulator.
+  static SysResult<void> note(kernel::CallerFiles& files, const std::string& target,
+                              std::uint64_t& made) {
+    const auto mounted = files.open_path(target, 0);
+    if (!mounted) return tl::unexpected<Errno>(mounted.error());
+    const auto id = files.mount_id(mounted->get());
+    if (!id) return tl::unexpected<Errno>(id.error());
+    made = *id;
+    return {};
+  }
+
+  // A proc of the caller's pid namespace: what is masked in the container's own stays so.
+  static Outcome mount_proc(const kernel::MountArguments& wanted, const CallerPath& path,
+                            Environment& environment) {
+    if (wanted.data && !wanted.data->empty()) return Continue{};
+    const auto same = environment.target.in_sandbox_pid_namespace();
+    if (!same) return same.error();
+    auto pids = environment.target.open_namespace("pid");
+    if (!pids) return pids.error();
+    std::uint64_t made = 0;
+    const auto mounted =
+        environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
+          auto place = files.open_path(wanted.target, 0);
+          if (!place) return tl::unexpected<Errno>(place.error());
+          auto proc = *same ? files.copy_mount("/proc", wanted.flags)
+                            : files.new_proc(pids->get(), wanted.flags);
+          if (!proc) return tl::unexpected<Errno>(proc.error());
+          if (auto attached = files.attach_mount(proc->get(), place->get()); !attached) {
+            return attached;
+          }
+          return note(files, wanted.target, made);
+        });
+    if (!mounted) return mounted.error();
+    environment.sandbox.mounts().remember(made);
+    return Value{0};
+  }
+
+  Outcome mount_device(const kernel::MountArguments& wanted, const CallerPath& path,
+                       Environment& environment) const {
+    if (!wanted.source) return Continue{};
+    UniqueFd place;
+    UniqueFd source;
+    const auto found =
+        environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
+          auto opened = files.open_path(wanted.target, 0);
+          if (!opened) return tl::unexpected<Errno>(opened.error());
+          place = std::move(*opened);
+          opened = files.open_path(*wanted.source, 0);
+          if (!opened) return tl::unexpected<Errno>(opened.error());
+          source = std::move(*opened);
+          return {};
+        });
+    if (!found) return found.error();
+    struct stat about {};
+    if (::fstat(source.get(), &about) != 0) return Errno{errno};
+    if (!S_ISBLK(about.st_mode)) return Errno{ENOTBLK};
+    if (!devices_.allows(S_IFBLK, gnu_dev_major(about.st_rdev), gnu_dev_minor(about.st_rdev))) {
+      return Continue{};
+    }
+
+    Step make;
+    make.numbers[0] = wanted.flags;
+    make.numbers[1] = about.st_rdev;
+    make.numbers[kWhat] = kMakeAside;
+    make.texts = {*wanted.type, *wanted.source, wanted.data.value_or("")};
+    const auto aside = environment.ask_helper(make);
+    if (!aside) return aside.error();
+    auto mount = environment.actor->take_aside(aside->bytes);
+    Step drop;
+    drop.numbers[kWhat] = kDropAside;
+    static_cast<void>(environment.ask_helper(drop));
+    if (!mount) return mount.error();
+    std::uint64_t made = 0;
+    const auto attached =
+        environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
+          if (auto done = files.attach_mount(mount->get(), place.get()); !done) return done;
+          const auto id = files.mount_id(mount->get());
+          if (!id) return tl::unexpected<Errno>(id.error());
+          made = *id;
+          return {};
+        });
+    if (!attached) return attached.error();
+    environment.sandbox.mounts().remember(made);
+    return Value{0};
+  }
+
+  FilesystemList filesystems_;
+  DeviceList devices_;
+  MountCallers callers_;
+  bool shift_;
+};
+
+Result<std::unique_ptr<Emulator>> make(const Options& options) {
+  using Texts = std::vector<std::string>;
+  auto filesystems = FilesystemList::parse(option_or(options, "filesystems", Texts{}));
+  if (!filesystems) return pass_on(std::move(filesystems), "filesystems");
+  auto devices = DeviceList::parse(option_or(options, "devices", Texts{}));
+  if (!devices) return pass_on(std::move(devices), "devices");
+  auto callers = MountCallers::parse(options);
+  if (!callers) return pass_on(std::move(callers));
+  return std::make_unique<MountEmulator>(std::move(*filesystems), std::move(*devices), *callers,
+                                         option_or(options, "shift", true));
+}
+
+// With mount(2) emulated, the newer interface is steered back to it: libraries fall back to
+// mount(2) where these two are not there.
+std::optional<FixedAnswer> fixed(const Options&, std::size_t member) {
+  if (member == kMount) return std::nullopt;
+  return FixedAnswer{.errno_value = ENOSYS};
+}
+
+}  // namespace
+
+Row mount_row() {
+  // New mounts: with no flag of another action, or with the magic number and none in the lower
+  // half.
+  static const std::array<Conditions, 2> kNotify = {
+      Conditions{{3, Compare::kMaskedEqual, kOtherActions, 0}},
+      Conditions{{3, Compare::kMaskedEqual, kMagicMask | MS_REMOUNT | MS_BIND | MS_MOVE, kMagic}}};
+  static const std::array<emulators::Member, 3> kMembers = {emulators::Member{"mount", kNotify},
+                                                            emulators::Member{"fsopen", {}},
+                                                            emulators::Member{"fsconfig", {}}};
+  static constexpr std::array<OptionSpec, 4> kOptions = {
+      OptionSpec{"filesystems", OptionType::kStringList, true,
+                 "types and their options: \"ext4\", \"tmpfs: size,mode\", \"overlay: *\""},
+      OptionSpec{"devices", OptionType::kStringList, false,
+                 "block devices whose filesystems may be mounted: \"b 7:0\", \"b 7:*\"; default: "
+                 "none"},
+      OptionSpec{"shift", OptionType::kBool, false,
+                 "files of a device's filesystem belong to the sandbox's ids, where the filesystem "
+                 "can be id-mapped; default: true"},
+      kMountCallersOption};
+  return Row{
+      .name = "mount",
+      .members = kMembers,
+      .support = Support::kPartial,
+      .needs = Needs::kFiles,
+      .repeatable = false,  // the second would lie over the first
+      .capabilities = kernel::actor_capabilities() | 1ULL << CAP_SYS_ADMIN,
+      .host_capabilities = 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_CHROOT | 1ULL << CAP_MKNOD |
+                           1ULL << CAP_DAC_OVERRIDE,
+      .makes_mounts = true,
+      .options = kOptions,
+      .summary = "mounts listed filesystems for sandboxes with a user namespace of their own",
+      .notes =
+          "Bind, remount, move and propagation changes stay with the kernel, as does what a caller "
+          "may mount by its own right. Filesystems of devices are always mounted nodev.",
+      .example =
+          R"({"rules": [{"emulate": "mount", "options": {"filesystems": ["ext4", "tmpfs: size,mode"], "devices": ["b 7:*"]}}]})",
+      .make = make,
+      .fixed = fixed,
+  };
+}
+
+}  // namespace sidecall::emulators

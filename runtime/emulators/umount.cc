@@ -1,0 +1,96 @@
+// Why: a caller without CAP_SYS_ADMIN for which the mount emulator has mounted something wants to
+// take it off again.
+//
+// Why it is safe: only mounts that the mount emulator has made for this sandbox are taken off, by
+// the kernel's own number for each; and only by those whom that emulator serves. What holds
+// CAP_SYS_ADMIN in the sandbox's user namespace is left to the kernel.
+#include "emulators/umount.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <sys/mount.h>
+
+#include <array>
+
+#include "emulators/mount_callers.h"
+
+namespace sidecall::emulators {
+namespace {
+
+// Indices into the row's members.
+enum : unsigned { kUmount2, kUmount };
+
+constexpr unsigned kKnownFlags = MNT_FORCE | MNT_DETACH | MNT_EXPIRE | UMOUNT_NOFOLLOW;
+
+class UmountEmulator final : public Emulator {
+ public:
+  explicit UmountEmulator(MountCallers callers) : callers_(callers) {}
+
+  Outcome emulate(const Call& call, Environment& environment) const override {
+    const auto flags = call.member == kUmount ? 0U : static_cast<unsigned>(call.args[1]);
+    if ((flags & ~kKnownFlags) != 0) return Errno{EINVAL};
+    kernel::Target& target = environment.target;
+    auto credentials = target.credentials();
+    if (!credentials) return credentials.error();
+    const auto right = mount_right(callers_, *credentials, environment);
+    if (!right) return right.error();
+    if (*right != MountRight::kLent) return Continue{};
+    auto text = target.read_string(call.args[0], PATH_MAX);
+    if (!text) return text.error();
+    if (text->empty()) return Errno{ENOENT};
+    auto path = mount_path(target, std::move(*text), std::move(*credentials), *right);
+    if (!path) return path.error();
+
+    std::uint64_t id = 0;
+    const auto unmounted = environment.actor->as_caller(
+        path->view, [&](kernel::CallerFiles& files) -> SysResult<void> {
+          const auto place =
+              files.open_path(path->text, (flags & UMOUNT_NOFOLLOW) != 0 ? O_NOFOLLOW : 0);
+          if (!place) return tl::unexpected<Errno>(place.error());
+          const auto number = files.mount_id(place->get());
+          if (!number) return tl::unexpected<Errno>(number.error());
+          id = *number;
+          if (!environment.sandbox.mounts().has(id)) return sys_failure(EPERM);
+          return files.detach_mount(place->get());
+        });
+    if (!unmounted) return unmounted.error();
+    environment.sandbox.mounts().forget(id);
+    return Value{0};
+  }
+
+ private:
+  MountCallers callers_;
+};
+
+Result<std::unique_ptr<Emulator>> make(const Options& options) {
+  auto callers = MountCallers::parse(options);
+  if (!callers) return pass_on(std::move(callers));
+  return std::make_unique<UmountEmulator>(*callers);
+}
+
+}  // namespace
+
+Row umount_row() {
+  static const std::array<emulators::Member, 2> kMembers = {emulators::Member{"umount2", {}},
+                                                            emulators::Member{"umount", {}}};
+  static constexpr std::array<OptionSpec, 1> kOptions = {kMountCallersOption};
+  return Row{
+      .name = "umount",
+      .members = kMembers,
+      .support = Support::kPartial,
+      .needs = Needs::kFiles,
+      .repeatable = false,
+      .capabilities = kernel::actor_capabilities() | 1ULL << CAP_SYS_ADMIN,
+      .options = kOptions,
+      .summary = "takes off what the mount emulator has mounted for callers without CAP_SYS_ADMIN",
+      .notes =
+          "Lazily, as by MNT_DETACH: a mount that is in use goes once it is not. What an earlier "
+          "worker of the sandbox has mounted is not known any more: EPERM.",
+      .example =
+          R"({"rules": [{"emulate": "mount", "options": {"filesystems": ["tmpfs: size"], "callers": "root"}}, {"emulate": "umount", "options": {"callers": "root"}}]})",
+      .make = make,
+  };
+}
+
+}  // namespace sidecall::emulators

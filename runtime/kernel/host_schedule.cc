@@ -1,0 +1,132 @@
+#include "kernel/host_schedule.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "base/unique_fd.h"
+
+namespace sidecall::kernel {
+namespace {
+
+// sched_setattr(2), first version. glibc 2.36 has neither the type nor the calls.
+struct SchedulingAttributes {
+  std::uint32_t size = sizeof(SchedulingAttributes);
+  std::uint32_t policy = 0;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime = 0;
+  std::uint64_t deadline = 0;
+  std::uint64_t period = 0;
+};
+static_assert(sizeof(SchedulingAttributes) == 48);
+
+constexpr std::uint64_t kResetOnFork = 1;  // SCHED_FLAG_RESET_ON_FORK
+constexpr int kIoprioWhoProcess = 1;
+
+int set_attributes(pid_t thread, const Schedule& wanted) {
+  SchedulingAttributes attributes;
+  attributes.policy = wanted.policy;
+  attributes.flags = wanted.reset_on_fork ? kResetOnFork : 0;
+  attributes.nice = wanted.nice;
+  attributes.priority = wanted.priority;
+  return ::syscall(SYS_sched_setattr, thread, &attributes, 0) == 0 ? 0 : errno;
+}
+
+// Whether the task that `directory`, a descriptor on its /proc/TID, is bound to has not been
+// reaped.
+bool is_there(int directory) {
+  const UniqueFd stat(::openat(directory, "stat", O_RDONLY | O_CLOEXEC));
+  char byte = 0;
+  return stat && ::read(stat.get(), &byte, 1) == 1;
+}
+
+// The fourth field of /proc/TID/stat: proc(5).
+pid_t parent_of(int directory) {
+  const UniqueFd stat(::openat(directory, "stat", O_RDONLY | O_CLOEXEC));
+  std::array<char, 512> text{};
+  if (!stat || ::read(stat.get(), text.data(), text.size() - 1) <= 0) return 0;
+  const std::string_view all(text.data());
+  const auto name_end = all.rfind(") ");
+  if (name_end == std::string_view::npos || name_end + 4 >= all.size()) return 0;
+  return static_cast<pid_t>(std::strtol(all.data() + name_end + 4, nullptr, 10));
+}
+
+}  // namespace
+
+SysResult<bool> HostSchedule::is_ours(int directory) const {
+  struct stat theirs {};
+  struct stat ours {};
+  if (::fstatat(directory, "ns/user", &theirs, 0) != 0) return sys_failure(errno);
+  if (::fstat(user_namespace_, &ours) != 0) return sys_failure(errno);
+  return theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+}
+
+SysResult<void> HostSchedule::on(pid_t thread, FunctionRef<int()> act) const {
+  const UniqueFd directory(
+      ::openat(proc_, std::to_string(thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return sys_failure(ESRCH);
+  const auto ours = is_ours(directory.get());
+  if (!ours) return sys_failure(ours.error().value == ENOENT ? ESRCH : ours.error().value);
+  if (!*ours) return sys_failure(EPERM);
+  const int number = act();
+  if (!is_there(directory.get())) {
+    restore_stranger(thread);
+    return sys_failure(ESRCH);
+  }
+  if (number != 0) return sys_failure(number);
+  return {};
+}
+
+void HostSchedule::restore_stranger(pid_t thread) const {
+  const UniqueFd directory(
+      ::openat(proc_, std::to_string(thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory || is_ours(directory.get()).value_or(true)) return;
+  const pid_t parent = parent_of(directory.get());
+  const auto inherited = get(parent);
+  if (!inherited) return;
+  static_cast<void>(set_attributes(thread, *inherited));
+  const long io_priority = ::syscall(SYS_ioprio_get, kIoprioWhoProcess, parent);
+  if (io_priority >= 0) {
+    static_cast<void>(::syscall(SYS_ioprio_set, kIoprioWhoProcess, thread, io_priority));
+  }
+}
+
+SysResult<void> HostSchedule::set(pid_t thread, const Schedule& wanted) const {
+  return on(thread, [&] { return set_attributes(thread, wanted); });
+}
+
+SysResult<void> HostSchedule::set_nice(pid_t thread, int nice) const {
+  return on(thread, [&] {
+    return ::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice) == 0 ? 0 : errno;
+  });
+}
+
+SysResult<void> HostSchedule::set_io_priority(pid_t thread, int priority) const {
+  return on(thread, [&] {
+    return ::syscall(SYS_ioprio_set, kIoprioWhoProcess, thread, priority) == 0 ? 0 : errno;
+  });
+}
+
+SysResult<Schedule> HostSchedule::get(pid_t thread) {
+  SchedulingAttributes attributes;
+  if (::syscall(SYS_sched_getattr, thread, &attributes, sizeof attributes, 0) != 0) {
+    return sys_failure(errno);
+  }
+  return Schedule{.policy = attributes.policy,
+                  .reset_on_fork = (attributes.flags & kResetOnFork) != 0,
+                  .nice = attributes.nice,
+                  .priority = attributes.priority};
+}
+
+}  // namespace sidecall::kernel

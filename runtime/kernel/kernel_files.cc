@@ -1,0 +1,83 @@
+#include "kernel/kernel_files.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel/mount_calls.h"
+
+namespace sidecall::kernel {
+namespace {
+
+SysResult<void> done(int result) {
+  if (result != 0) return sys_failure(errno);
+  return {};
+}
+
+const char* pointer(const std::optional<std::string>& text) {
+  return text ? text->c_str() : nullptr;
+}
+
+}  // namespace
+
+SysResult<UniqueFd> KernelFiles::open_path(const std::string& path, int flags) {
+  UniqueFd opened(::open(path.c_str(), O_PATH | O_CLOEXEC | flags));
+  if (!opened) return sys_failure(errno);
+  return opened;
+}
+
+SysResult<void> KernelFiles::make_node(int parent, const std::string& name, mode_t mode,
+                                       dev_t device) {
+  return done(::mknodat(parent, name.c_str(), mode, device));
+}
+
+SysResult<void> KernelFiles::remove(int parent, const std::string& name) {
+  return done(::unlinkat(parent, name.c_str(), 0));
+}
+
+SysResult<UniqueFd> KernelFiles::make_file(int parent, const std::string& name) {
+  UniqueFd made(
+      ::openat(parent, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!made) return sys_failure(errno);
+  return made;
+}
+
+SysResult<void> KernelFiles::change_owner(int file, uid_t user, gid_t group) {
+  return done(::fchownat(file, "", user, group, AT_EMPTY_PATH));
+}
+
+SysResult<void> KernelFiles::mount(const MountArguments& arguments) {
+  return done(::mount(pointer(arguments.source), arguments.target.c_str(), pointer(arguments.type),
+                      arguments.flags, pointer(arguments.data)));
+}
+
+SysResult<void> KernelFiles::attach_mount(int mount, int target) {
+  return kernel::attach_mount(mount, target);
+}
+
+SysResult<void> KernelFiles::detach_mount(int mount) {
+  // By the descriptor, through our own /proc: the caller's path may lead elsewhere by now.
+  if (::fchdir(proc_) != 0) return sys_failure(errno);
+  const std::string path = "thread-self/fd/" + std::to_string(mount);
+  return done(::umount2(path.c_str(), MNT_DETACH));
+}
+
+SysResult<std::uint64_t> KernelFiles::mount_id(int file) {
+  return kernel::mount_id(file);
+}
+
+SysResult<UniqueFd> KernelFiles::copy_mount(const std::string& path, unsigned long flags) {
+  auto copy = kernel::copy_mount(AT_FDCWD, path.c_str(), true);
+  if (!copy) return copy;
+  if (auto set = add_mount_attributes(copy->get(), flags); !set) {
+    return tl::unexpected<Errno>(set.error());
+  }
+  return copy;
+}
+
+SysResult<UniqueFd> KernelFiles::new_proc(int pid_namespace, unsigned long flags) {
+  return kernel::new_proc(pid_namespace, flags);
+}
+
+}  // namespace sidecall::kernel

@@ -1,0 +1,86 @@
+#include "kernel/mount_calls.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace sidecall::kernel {
+namespace {
+
+SysResult<UniqueFd> opened(long fd) {
+  if (fd < 0) return sys_failure(errno);
+  return UniqueFd(static_cast<int>(fd));
+}
+
+SysResult<void> done(long result) {
+  if (result != 0) return sys_failure(errno);
+  return {};
+}
+
+// Of these the two interfaces have the same values, but for the last.
+constexpr unsigned kShared =
+    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+constexpr unsigned long kNoSymlinks = 256;  // MS_NOSYMFOLLOW, Linux 5.10
+
+unsigned attributes_of(unsigned long flags) {
+  return (static_cast<unsigned>(flags) & kShared) |
+         ((flags & kNoSymlinks) != 0 ? MOUNT_ATTR_NOSYMFOLLOW : 0U);
+}
+
+}  // namespace
+
+SysResult<std::uint64_t> mount_id(int file) {
+  constexpr unsigned kUniqueMountId = 0x4000;  // STATX_MNT_ID_UNIQUE
+  struct statx about {};
+  if (::statx(file, "", AT_EMPTY_PATH, kUniqueMountId, &about) != 0) return sys_failure(errno);
+  if ((about.stx_mask & kUniqueMountId) == 0) return sys_failure(EOPNOTSUPP);
+  return about.stx_mnt_id;
+}
+
+SysResult<UniqueFd> copy_mount(int directory, const char* path, bool recursive) {
+  const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (recursive ? AT_RECURSIVE : 0U);
+  return opened(::syscall(SYS_open_tree, directory, path, flags));
+}
+
+SysResult<void> attach_mount(int mount, int target) {
+  return done(::syscall(SYS_move_mount, mount, "", target, "",
+                        MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+}
+
+SysResult<void> map_mount_ids(int mount, int user_namespace) {
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_IDMAP;
+  attributes.userns_fd = static_cast<__u64>(user_namespace);
+  return done(
+      ::syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes));
+}
+
+SysResult<void> add_mount_attributes(int mount, unsigned long flags) {
+  mount_attr attributes{};
+  attributes.attr_set = attributes_of(flags);
+  if (attributes.attr_set == 0) return {};
+  return done(::syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
+                        sizeof attributes));
+}
+
+SysResult<UniqueFd> new_proc(int pid_namespace, unsigned long flags) {
+  auto proc = opened(::syscall(SYS_fsopen, "proc", FSOPEN_CLOEXEC));
+  if (!proc) return proc;
+  if (auto set = done(
+          ::syscall(SYS_fsconfig, proc->get(), FSCONFIG_SET_FD, "pidns", nullptr, pid_namespace));
+      !set) {
+    return tl::unexpected<Errno>(set.error());
+  }
+  if (auto made =
+          done(::syscall(SYS_fsconfig, proc->get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0));
+      !made) {
+    return tl::unexpected<Errno>(made.error());
+  }
+  return opened(::syscall(SYS_fsmount, proc->get(), FSMOUNT_CLOEXEC, attributes_of(flags)));
+}
+
+}  // namespace sidecall::kernel

@@ -1,0 +1,113 @@
+#include "kernel/workshop.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kernel/mount_calls.h"
+
+namespace sidecall::kernel {
+namespace {
+
+// Below the thread's own directory, which is its root.
+constexpr const char* kRaw = "/raw";
+constexpr const char* kReady = "/mnt";
+
+// Where the device's node is to stand: the name that the caller gave it, which is what /proc/mounts
+// will show, if that is a plain absolute path.
+std::string node_path(const std::string& source) {
+  constexpr std::size_t kMostBytes = 200;
+  const bool plain = source.size() > 1 && source.size() <= kMostBytes && source.front() == '/' &&
+                     source.back() != '/' && source.find("//") == std::string::npos &&
+                     source.find("/.") == std::string::npos && source != kRaw && source != kReady;
+  return plain ? source : "/dev/device";
+}
+
+SysResult<void> make_node(const std::string& path, dev_t device) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    if (::mkdir(path.substr(0, slash).c_str(), 0700) != 0 && errno != EEXIST) {
+      return sys_failure(errno);
+    }
+  }
+  ::unlink(path.c_str());  // of an earlier mount
+  if (::mknod(path.c_str(), S_IFBLK | 0600, device) != 0) return sys_failure(errno);
+  return {};
+}
+
+}  // namespace
+
+Result<void> enter_workshop() {
+  if (::unshare(CLONE_NEWNS) != 0) return errno_failure("making a mount namespace");
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return errno_failure("separating mounts");
+  }
+  // Over a directory that is there on every host; it is gone from here in a moment.
+  constexpr const char* kAnywhere = "/proc";
+  if (::mount("sidecall", kAnywhere, "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755") != 0 ||
+      ::chdir(kAnywhere) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
+      ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0 ||
+      ::mount(nullptr, "/", nullptr, MS_SHARED, nullptr) != 0) {
+    return errno_failure("making the workshop for mounts");
+  }
+  return {};
+}
+
+Result<void> enter_workshop_copy() {
+  if (::unshare(CLONE_NEWNS) != 0) return errno_failure("copying the workshop for mounts");
+  return {};
+}
+
+SysResult<void> HostMounts::enter_own_directory() {
+  if (!directory_.empty()) return {};
+  const std::string directory = "/" + std::to_string(::gettid());
+  if ((::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) ||
+      ::chdir(directory.c_str()) != 0 || ::chroot(".") != 0 || ::mkdir(kRaw, 0755) != 0 ||
+      ::mkdir(kReady, 0755) != 0) {
+    return sys_failure(errno);
+  }
+  directory_ = directory;
+  return {};
+}
+
+SysResult<std::string> HostMounts::mount_aside(const AsideMount& wanted) {
+  if (auto entered = enter_own_directory(); !entered) {
+    return tl::unexpected<Errno>(entered.error());
+  }
+  std::string source = wanted.source;
+  if (wanted.device != 0) {
+    source = node_path(source);
+    if (auto made = make_node(source, wanted.device); !made) {
+      return tl::unexpected<Errno>(made.error());
+    }
+  }
+  const int mounted =
+      ::mount(source.c_str(), kRaw, wanted.type.c_str(), wanted.flags, wanted.data.c_str());
+  const int number = errno;
+  if (wanted.device != 0) ::unlink(source.c_str());
+  if (mounted != 0) return sys_failure(number);
+
+  auto copy = copy_mount(AT_FDCWD, kRaw, false);
+  ::umount2(kRaw, MNT_DETACH);
+  if (!copy) return tl::unexpected<Errno>(copy.error());
+  if (wanted.id_mapped) {
+    // EINVAL: this filesystem cannot be.
+    auto mapped = map_mount_ids(copy->get(), user_namespace_);
+    if (!mapped && mapped.error().value != EINVAL) return tl::unexpected<Errno>(mapped.error());
+  }
+  const UniqueFd place(::open(kReady, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!place) return sys_failure(errno);
+  if (auto attached = attach_mount(copy->get(), place.get()); !attached) {
+    return tl::unexpected<Errno>(attached.error());
+  }
+  return directory_ + kReady;
+}
+
+void HostMounts::drop_aside() {
+  if (!directory_.empty()) ::umount2(kReady, MNT_DETACH);
+}
+
+}  // namespace sidecall::kernel

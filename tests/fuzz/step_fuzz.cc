@@ -1,0 +1,43 @@
+// A worker that has been taken over: any bytes to the helper, and any step to every emulator's
+// privileged half.
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "emulators/step.h"
+#include "fuzz/rows.h"
+#include "support/fake_actor.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace sidecall;
+  static const std::vector<fuzz::Built> kRows = fuzz::build_rows();
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  static_cast<void>(emulators::decode_result(bytes, {}));
+  std::vector<UniqueFd> fds;
+  if (size % 2 == 0) fds.push_back(support::named_fd("given"));
+  const auto decoded = emulators::decode_step(bytes, std::move(fds));
+  if (!decoded) return 0;
+  if (emulators::encode(decoded->instance, decoded->step) != bytes) std::abort();
+  support::FakeHost host;
+  const fuzz::Built& built = kRows[decoded->instance % kRows.size()];
+  static_cast<void>(built.emulator->perform(decoded->step, host));
+  // Whatever was asked: what the policy of rows.h does not list is not made.
+  for (const auto& node : host.made) {
+    if (!S_ISCHR(node.mode) && !S_ISBLK(node.mode)) std::abort();
+    if (gnu_dev_major(node.device) != (S_ISCHR(node.mode) ? 1U : 7U)) std::abort();
+  }
+  for (const auto& mount : host.aside) {
+    if (mount.type != "ext4" || (mount.flags & MS_NODEV) == 0) std::abort();
+  }
+  for (const auto& [thread, schedule] : host.scheduled) {
+    const bool real_time = schedule.policy == SCHED_FIFO || schedule.policy == SCHED_RR;
+    if (real_time && schedule.priority > 50) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,65 @@
+#include "emulators/caller_path.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include "support/fake_target.h"
+#include "support/fd_name.h"
+
+namespace sidecall::emulators {
+namespace {
+
+using support::fd_name;
+
+class CallerPathTest : public testing::Test {
+ protected:
+  CallerPathTest() {
+    target_.descriptors = {{5, "five"}};
+    target_.caller.own_tgid = 7;
+    target_.caller.own_tid = 9;
+  }
+  CallerPath of(const std::string& text, int dirfd = AT_FDCWD) {
+    auto path = caller_path(target_, text, dirfd, target_.caller);
+    EXPECT_TRUE(path);
+    return std::move(path).value_or(CallerPath{});
+  }
+  support::FakeTarget target_;
+};
+
+TEST_F(CallerPathTest, StartsWhereTheCallerWouldStart) {
+  EXPECT_EQ(fd_name(of("x").view.base.get()), "cwd");
+  EXPECT_EQ(fd_name(of("x", 5).view.base.get()), "five");
+  EXPECT_EQ(fd_name(of("", 5).view.base.get()), "five");
+  EXPECT_FALSE(of("/x", 5).view.base);
+  EXPECT_FALSE(of("/x", 99).view.base);
+  EXPECT_EQ(fd_name(of("/x").view.root.get()), "root");
+  EXPECT_EQ(caller_path(target_, "x", 99, {}).error().value, EBADF);
+}
+
+TEST_F(CallerPathTest, OwnProcDirectoriesGetTheCallersNumbers) {
+  EXPECT_EQ(of("/proc/self/fd/3").text, "/proc/7/fd/3");
+  EXPECT_EQ(of("/proc/self").text, "/proc/7");
+  EXPECT_EQ(of("/proc/thread-self/cwd").text, "/proc/7/task/9/cwd");
+  EXPECT_EQ(of("/proc/selfish").text, "/proc/selfish");
+  EXPECT_EQ(of("proc/self").text, "proc/self");
+  target_.caller.own_tgid = 0;  // a kernel that shows none
+  EXPECT_EQ(of("/proc/self/fd/3").text, "/proc/self/fd/3");
+}
+
+TEST(SplitPath, GivesTheDirectoryAndTheLastComponent) {
+  const auto split = [](const char* path) {
+    const auto [directory, name] = split_path(path);
+    return directory + " " + name;
+  };
+  EXPECT_EQ(split("a"), ". a");
+  EXPECT_EQ(split("/a"), "/. a");
+  EXPECT_EQ(split("a/b"), "a/. b");
+  EXPECT_EQ(split("/a//b"), "/a//. b");
+  EXPECT_EQ(split("a/b//"), "a/. b//");
+  EXPECT_EQ(split("a/.."), "a/. ..");
+  EXPECT_EQ(split("/"), ". /");
+  EXPECT_EQ(split("//"), ". //");
+}
+
+}  // namespace
+}  // namespace sidecall::emulators
