@@ -37,7 +37,7 @@ class Helper {
 struct Environment {
   kernel::Target& target;
   const Sandbox& sandbox;
-  // Set only where the row says Needs::kFiles:
+  // Set only where the instance needs kFiles:
   kernel::Actor* actor = nullptr;
   Helper* helper = nullptr;
   std::uint32_t instance = 0;  // the emulator's own, for the helper

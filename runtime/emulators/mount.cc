@@ -177,8 +177,8 @@ class MountEmulator final : public Emulator {
         environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
           auto place = files.open_path(wanted.target, 0);
           if (!place) return tl::unexpected<Errno>(place.error());
-          auto proc = *same ? files.copy_mount("/proc", wanted.flags)
-                            : files.new_proc(pids->get(), wanted.flags);
+          auto proc =
+              *same ? files.copy_proc(wanted.flags) : files.new_proc(pids->get(), wanted.flags);
           if (!proc) return tl::unexpected<Errno>(proc.error());
           if (auto attached = files.attach_mount(proc->get(), place->get()); !attached) {
             return attached;

@@ -43,11 +43,16 @@ class KernelActor final : public Actor {
 
  private:
   SysResult<void> in_view(const CallerView& view, Act act) {
+    UniqueFd namespace_proc;
+    if (view.mount_namespace) {
+      if (::setns(view.mount_namespace.get(), CLONE_NEWNS) != 0) return sys_failure(errno);
+      namespace_proc = UniqueFd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    }
     if (!enter(view)) return sys_failure(errno);
     const std::uint64_t effective = view.credentials.effective_capabilities | view.lent;
     if (!write_capabilities(with_effective(all_, effective))) return sys_failure(errno);
     // Magic links of a /proc that the caller can see are thus followed with the caller's rights.
-    KernelFiles files(proc_.get());
+    KernelFiles files(proc_.get(), namespace_proc.get());
     auto acted = act(files);
     // Without its capabilities back the thread can serve nobody: better no worker than a wrong one.
     if (!write_capabilities(all_)) std::abort();
@@ -56,7 +61,6 @@ class KernelActor final : public Actor {
 
   bool enter(const CallerView& view) {
     const Credentials& ids = view.credentials;
-    if (view.mount_namespace && ::setns(view.mount_namespace.get(), CLONE_NEWNS) != 0) return false;
     for (const UniqueFd& other : view.other_namespaces) {
       if (::setns(other.get(), 0) != 0 && errno != EPERM) return false;
     }

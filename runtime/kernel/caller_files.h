@@ -54,10 +54,10 @@ class CallerFiles {
   [[nodiscard]] virtual SysResult<void> detach_mount(int mount) = 0;
   // The kernel's number for the mount that `file` is on, never given to another one (Linux 6.8).
   [[nodiscard]] virtual SysResult<std::uint64_t> mount_id(int file) = 0;
-  // A detached copy of the mount at `path` and of all below it, and a detached mount of a new proc
-  // of the pid namespace (Linux 6.17); both with what `flags` of mount(2) say.
-  [[nodiscard]] virtual SysResult<UniqueFd> copy_mount(const std::string& path,
-                                                       unsigned long flags) = 0;
+  // A detached copy of the proc that is /proc in the mount namespace's root, wherever the caller's
+  // own is, and of all mounts below it (EINVAL where there is no proc); and a detached mount of a
+  // new proc of the pid namespace (Linux 6.17). Both with what `flags` of mount(2) say.
+  [[nodiscard]] virtual SysResult<UniqueFd> copy_proc(unsigned long flags) = 0;
   [[nodiscard]] virtual SysResult<UniqueFd> new_proc(int pid_namespace, unsigned long flags) = 0;
 };
 

@@ -1,8 +1,10 @@
 #include "kernel/kernel_files.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "kernel/mount_calls.h"
@@ -13,6 +15,15 @@ namespace {
 SysResult<void> done(int result) {
   if (result != 0) return sys_failure(errno);
   return {};
+}
+
+// Whether it is the root directory of a proc.
+bool is_proc(int directory) {
+  constexpr ino_t kRootInode = 1;  // PROC_ROOT_INO
+  struct statfs filesystem {};
+  struct stat about {};
+  return ::fstatfs(directory, &filesystem) == 0 && filesystem.f_type == PROC_SUPER_MAGIC &&
+         ::fstat(directory, &about) == 0 && about.st_ino == kRootInode;
 }
 
 const char* pointer(const std::optional<std::string>& text) {
@@ -67,8 +78,10 @@ SysResult<std::uint64_t> KernelFiles::mount_id(int file) {
   return kernel::mount_id(file);
 }
 
-SysResult<UniqueFd> KernelFiles::copy_mount(const std::string& path, unsigned long flags) {
-  auto copy = kernel::copy_mount(AT_FDCWD, path.c_str(), true);
+SysResult<UniqueFd> KernelFiles::copy_proc(unsigned long flags) {
+  // Never anything else: that would be a bind mount.
+  if (!is_proc(namespace_proc_)) return sys_failure(EINVAL);
+  auto copy = kernel::copy_mount(namespace_proc_, "", true);
   if (!copy) return copy;
   if (auto set = add_mount_attributes(copy->get(), flags); !set) {
     return tl::unexpected<Errno>(set.error());

@@ -7,8 +7,10 @@ namespace sidecall::kernel {
 
 class KernelFiles final : public CallerFiles {
  public:
-  // `proc`: a descriptor on /proc, of whoever makes it.
-  explicit KernelFiles(int proc) : proc_(proc), attributes_(proc) {}
+  // Descriptors of whoever makes it: `proc` on the worker's /proc, `namespace_proc` on that of the
+  // mount namespace that the caller is in, or -1.
+  KernelFiles(int proc, int namespace_proc)
+      : proc_(proc), namespace_proc_(namespace_proc), attributes_(proc) {}
 
   [[nodiscard]] SysResult<UniqueFd> open_path(const std::string& path, int flags) override;
   [[nodiscard]] SysResult<void> make_node(int parent, const std::string& name, mode_t mode,
@@ -21,12 +23,12 @@ class KernelFiles final : public CallerFiles {
   [[nodiscard]] SysResult<void> attach_mount(int mount, int target) override;
   [[nodiscard]] SysResult<void> detach_mount(int mount) override;
   [[nodiscard]] SysResult<std::uint64_t> mount_id(int file) override;
-  [[nodiscard]] SysResult<UniqueFd> copy_mount(const std::string& path,
-                                               unsigned long flags) override;
+  [[nodiscard]] SysResult<UniqueFd> copy_proc(unsigned long flags) override;
   [[nodiscard]] SysResult<UniqueFd> new_proc(int pid_namespace, unsigned long flags) override;
 
  private:
   int proc_;
+  int namespace_proc_;
   KernelFileAttributes attributes_;
 };
 

@@ -42,7 +42,8 @@ SysResult<std::uint64_t> mount_id(int file) {
 }
 
 SysResult<UniqueFd> copy_mount(int directory, const char* path, bool recursive) {
-  const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (recursive ? AT_RECURSIVE : 0U);
+  const unsigned flags =
+      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0U);
   return opened(::syscall(SYS_open_tree, directory, path, flags));
 }
 

@@ -9,7 +9,8 @@
 
 namespace sidecall::kernel {
 
-// A detached copy of the mount at `path`, with the mounts below it if `recursive`.
+// A detached copy of the mount at `path`, or for "" at `directory` itself, with the mounts below it
+// if `recursive`.
 [[nodiscard]] SysResult<UniqueFd> copy_mount(int directory, const char* path, bool recursive);
 // Attaches a detached mount at what `target` is a descriptor of.
 [[nodiscard]] SysResult<void> attach_mount(int mount, int target);

@@ -12,9 +12,10 @@
 namespace sidecall::kernel {
 namespace {
 
-// Below the thread's own directory, which is its root.
-constexpr const char* kRaw = "/raw";
-constexpr const char* kReady = "/mnt";
+// Below the thread's own directory, which is its root. No source's name is one of these, or below
+// one: see node_path().
+constexpr const char* kRaw = "/.raw";
+constexpr const char* kReady = "/.ready";
 
 // Where the device's node is to stand: the name that the caller gave it, which is what /proc/mounts
 // will show, if that is a plain absolute path.
@@ -22,7 +23,7 @@ std::string node_path(const std::string& source) {
   constexpr std::size_t kMostBytes = 200;
   const bool plain = source.size() > 1 && source.size() <= kMostBytes && source.front() == '/' &&
                      source.back() != '/' && source.find("//") == std::string::npos &&
-                     source.find("/.") == std::string::npos && source != kRaw && source != kReady;
+                     source.find("/.") == std::string::npos;
   return plain ? source : "/dev/device";
 }
 

@@ -228,6 +228,25 @@ TEST_F(MountTest, RootWithoutTheCapabilityMountsWhatIsListed) {
   EXPECT_EQ(failures, "");
 }
 
+// As debootstrap does; and whoever may chroot(2) and so say what is called /proc binds nothing
+// else.
+TEST_F(MountTest, ProcInAChrootIsTheContainersOwn) {
+  const emulators::Options options{{"filesystems", Texts{"proc"}},
+                                   {"callers", std::string("root")}};
+  const auto failures = served(options, [&](Checks& checks) {
+    const std::string at = place();
+    for (const char* name : {"/proc", "/proc/secret", "/mnt"}) {
+      checks.expect_ok(::mkdir((at + name).c_str(), 0755), name);
+    }
+    checks.expect(drop_capability(CAP_SYS_ADMIN), "dropping CAP_SYS_ADMIN");
+    checks.expect_ok(::chroot(at.c_str()), "chroot");
+    checks.expect_ok(::mount("proc", "/mnt", "proc", 0, nullptr), "mount");
+    checks.expect_ok(::access("/mnt/self/status", F_OK), "proc is there");
+    checks.expect_errno(::access("/mnt/secret", F_OK), ENOENT, "and nothing else");
+  });
+  EXPECT_EQ(failures, "");
+}
+
 class UmountTest : public MountTest {};
 
 // A mount that an actor thread has worked in can be taken off: it stays nowhere.

@@ -113,7 +113,6 @@ class FakeFiles final : public kernel::CallerFiles {
   std::vector<kernel::MountArguments> mounted;
   std::vector<std::pair<std::string, std::string>> attached;  // fd_name() of mount and place
   std::vector<std::string> detached;
-  std::vector<std::string> copied;
   std::uint64_t last_mount = 100;
   int mount_failure = 0;
 
@@ -134,10 +133,7 @@ class FakeFiles final : public kernel::CallerFiles {
     return {};
   }
   SysResult<std::uint64_t> mount_id(int) override { return last_mount; }
-  SysResult<UniqueFd> copy_mount(const std::string& path, unsigned long) override {
-    copied.push_back(path);
-    return named_fd("copy-of-" + path);
-  }
+  SysResult<UniqueFd> copy_proc(unsigned long) override { return named_fd("copy-of-proc"); }
   SysResult<UniqueFd> new_proc(int, unsigned long) override { return named_fd("new-proc"); }
 };
 
