@@ -5,22 +5,30 @@
 namespace sidecall::emulators {
 namespace {
 
-// "/proc/self/x" by the caller's own number, if it starts so.
-std::string with_own_numbers(std::string text, const kernel::Credentials& credentials) {
-  const auto replaced = [&](std::string_view prefix, const std::string& by) {
-    if (!text.starts_with(prefix)) return false;
-    if (text.size() > prefix.size() && text[prefix.size()] != '/') return false;
-    text.replace(0, prefix.size(), by);
-    return true;
-  };
-  const std::string process = "/proc/" + std::to_string(credentials.own_tgid);
-  if (credentials.own_tgid != 0 && !replaced("/proc/self", process)) {
-    replaced("/proc/thread-self", process + "/task/" + std::to_string(credentials.own_tid));
-  }
-  return text;
+constexpr std::string_view kSelf = "/proc/self";
+constexpr std::string_view kThreadSelf = "/proc/thread-self";
+
+// Whether the path is `directory` or below it.
+bool is_within(std::string_view path, std::string_view directory) {
+  return path.starts_with(directory) &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
 }  // namespace
+
+std::string with_own_numbers(kernel::Target& target, std::string path,
+                             const kernel::Credentials& credentials) {
+  const bool process = is_within(path, kSelf);
+  if (!process && !is_within(path, kThreadSelf)) return path;
+  const auto level = target.proc_level(credentials);
+  if (!level || *level >= credentials.tgids.size() || *level >= credentials.tids.size()) {
+    return path;
+  }
+  std::string own = "/proc/" + std::to_string(credentials.tgids[*level]);
+  if (!process) own += "/task/" + std::to_string(credentials.tids[*level]);
+  path.replace(0, process ? kSelf.size() : kThreadSelf.size(), own);
+  return path;
+}
 
 SysResult<CallerPath> caller_path(kernel::Target& target, std::string text, int dirfd,
                                   kernel::Credentials credentials) {
@@ -33,7 +41,7 @@ SysResult<CallerPath> caller_path(kernel::Target& target, std::string text, int 
     if (!base) return tl::unexpected<Errno>(base.error());
     path.view.base = std::move(*base);
   }
-  path.text = with_own_numbers(std::move(text), credentials);
+  path.text = with_own_numbers(target, std::move(text), credentials);
   path.view.credentials = std::move(credentials);
   return path;
 }

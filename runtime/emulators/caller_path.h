@@ -16,10 +16,13 @@ struct CallerPath {
   kernel::CallerView view;
 };
 
+// A path below /proc/self or /proc/thread-self rewritten to the caller's own numbers there: it is
+// another thread that will walk it. Any other path as it is.
+[[nodiscard]] std::string with_own_numbers(kernel::Target& target, std::string path,
+                                           const kernel::Credentials& credentials);
+
 // Completes the view of a path that has been read. `dirfd` is as openat(2) takes it. EBADF where
-// the path is relative and the caller has no such descriptor. A path below /proc/self or
-// /proc/thread-self is rewritten to the caller's own numbers there: it is another thread that will
-// walk it.
+// the path is relative and the caller has no such descriptor. The path is taken with_own_numbers().
 [[nodiscard]] SysResult<CallerPath> caller_path(kernel::Target& target, std::string text, int dirfd,
                                                 kernel::Credentials credentials);
 

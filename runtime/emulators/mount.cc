@@ -44,6 +44,8 @@ constexpr std::uint64_t kOtherActions =
 constexpr std::uint64_t kMagic = MS_MGC_VAL;
 constexpr std::uint64_t kMagicMask = MS_MGC_MSK;
 
+constexpr std::uint64_t kNoUser = std::uint64_t{1} << 31U;  // MS_NOUSER: the kernel's own, EINVAL
+
 bool mounts_something_new(std::uint64_t flags) {
   if ((flags & kMagicMask) == kMagic) flags &= ~kMagicMask;
   return (flags & kOtherActions) == 0;
@@ -164,6 +166,17 @@ class MountEmulator final : public Emulator {
     return {};
   }
 
+  // The kernel's errno for what cannot be mounted on; 0 where it can. `device`: of the filesystem.
+  static int refusal_of(int place, dev_t device) {
+    struct statx about {};
+    if (::statx(place, "", AT_EMPTY_PATH, STATX_TYPE, &about) != 0) return errno;
+    if (!S_ISDIR(about.stx_mode)) return ENOTDIR;
+    // The same filesystem twice at one place.
+    const bool is_root = (about.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    return is_root && gnu_dev_makedev(about.stx_dev_major, about.stx_dev_minor) == device ? EBUSY
+                                                                                          : 0;
+  }
+
   // A proc of the caller's pid namespace: what is masked in the container's own stays so.
   static Outcome mount_proc(const kernel::MountArguments& wanted, const CallerPath& path,
                             Environment& environment) {
@@ -177,6 +190,10 @@ class MountEmulator final : public Emulator {
         environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
           auto place = files.open_path(wanted.target, 0);
           if (!place) return tl::unexpected<Errno>(place.error());
+          if ((wanted.flags & kNoUser) != 0) return sys_failure(EINVAL);
+          if (const int number = refusal_of(place->get(), 0); number != 0) {
+            return sys_failure(number);
+          }
           auto proc =
               *same ? files.copy_proc(wanted.flags) : files.new_proc(pids->get(), wanted.flags);
           if (!proc) return tl::unexpected<Errno>(proc.error());
@@ -192,7 +209,8 @@ class MountEmulator final : public Emulator {
 
   Outcome mount_device(const kernel::MountArguments& wanted, const CallerPath& path,
                        Environment& environment) const {
-    if (!wanted.source) return Continue{};
+    const std::string source_path =
+        with_own_numbers(environment.target, wanted.source.value_or(""), path.view.credentials);
     UniqueFd place;
     UniqueFd source;
     const auto found =
@@ -200,7 +218,9 @@ class MountEmulator final : public Emulator {
           auto opened = files.open_path(wanted.target, 0);
           if (!opened) return tl::unexpected<Errno>(opened.error());
           place = std::move(*opened);
-          opened = files.open_path(*wanted.source, 0);
+          // Without a source, says the kernel.
+          if (source_path.empty()) return sys_failure(EINVAL);
+          opened = files.open_path(source_path, 0);
           if (!opened) return tl::unexpected<Errno>(opened.error());
           source = std::move(*opened);
           return {};
@@ -225,6 +245,9 @@ class MountEmulator final : public Emulator {
     drop.numbers[kWhat] = kDropAside;
     static_cast<void>(environment.ask_helper(drop));
     if (!mount) return mount.error();
+    if (const int number = refusal_of(place.get(), about.st_rdev); number != 0) {
+      return Errno{number};
+    }
     std::uint64_t made = 0;
     const auto attached =
         environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {

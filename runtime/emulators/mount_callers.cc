@@ -28,6 +28,12 @@ SysResult<CallerPath> mount_path(kernel::Target& target, std::string text,
                                  kernel::Credentials credentials, MountRight right) {
   auto path = caller_path(target, std::move(text), AT_FDCWD, std::move(credentials));
   if (!path) return path;
+  // Sources and layers may be relative where the path is not.
+  if (!path->view.base) {
+    auto base = target.working_directory();
+    if (!base) return tl::unexpected<Errno>(base.error());
+    path->view.base = std::move(*base);
+  }
   auto mounts = target.open_namespace("mnt");
   if (!mounts) return tl::unexpected<Errno>(mounts.error());
   path->view.mount_namespace = std::move(*mounts);

@@ -8,8 +8,8 @@
 
 namespace sidecall::emulators {
 
-// Ids are kernel::CallerFiles::mount_id()'s, which the kernel never uses again. May be used from any
-// thread. Bounded: what a hostile sandbox mounts beyond it is not remembered.
+// Ids are kernel::CallerFiles::mount_id()'s, which the kernel never uses again. May be used from
+// any thread. Bounded: what a hostile sandbox mounts beyond it is not remembered.
 class MountLedger {
  public:
   static constexpr std::size_t kMost = 4096;

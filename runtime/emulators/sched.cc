@@ -25,7 +25,7 @@ namespace {
 enum : unsigned { kSetscheduler, kSetparam, kSetattr, kSetpriority, kIoprioSet };
 
 // What the helper is asked for, in the first of a step's numbers.
-enum : std::uint64_t { kSchedule, kParameter, kNice, kIoPriority };
+enum : std::uint64_t { kPolicy, kParameter, kAttributes, kNice, kIoPriority };
 
 constexpr std::uint32_t kResetOnForkBit = 0x4000'0000;  // SCHED_RESET_ON_FORK
 constexpr std::uint64_t kResetOnForkFlag = 1;           // SCHED_FLAG_RESET_ON_FORK
@@ -106,11 +106,12 @@ class SchedEmulator final : public Emulator {
     const std::uint64_t address = call.args[with_policy ? 2 : 1];
     // EINVAL, says the kernel.
     if (wish.thread < 0 || address == 0) return std::optional<Wish>();
+    if (with_policy && static_cast<std::int32_t>(policy) < 0) return std::optional<Wish>();
     std::array<std::byte, sizeof(int)> bytes{};
     if (auto read = target.read(address, bytes); !read) return tl::unexpected<Errno>(read.error());
     const auto priority = field<std::int32_t>(bytes, 0);
     if (priority < 0) return std::optional<Wish>();
-    wish.step.numbers = {with_policy ? kSchedule : kParameter,
+    wish.step.numbers = {with_policy ? kPolicy : kParameter,
                          0,
                          policy & ~kResetOnForkBit,
                          (policy & kResetOnForkBit) != 0 ? kResetOnForkFlag : 0,
@@ -135,7 +136,14 @@ class SchedEmulator final : public Emulator {
         (flags & ~kResetOnForkFlag) != 0) {
       return std::optional<Wish>();
     }
-    wish.step.numbers = {kSchedule,
+    if (size == kAttributesSizeWithUtilisation) {
+      // Clamps that no flag switches on; the kernel copies them all the same.
+      std::array<std::byte, kAttributesSizeWithUtilisation - kAttributesSize> rest{};
+      if (auto read = target.read(address + kAttributesSize, rest); !read) {
+        return tl::unexpected<Errno>(read.error());
+      }
+    }
+    wish.step.numbers = {kAttributes,
                          0,
                          field<std::uint32_t>(bytes, 4),
                          flags,
@@ -173,8 +181,9 @@ class SchedEmulator final : public Emulator {
         if (!limits_.allow_io(priority)) return sys_failure(EPERM);
         return host.set_io_priority(thread, priority);
       }
-      case kSchedule:
+      case kPolicy:
       case kParameter:
+      case kAttributes:
         return set_schedule(step, thread, host);
       default:
         return sys_failure(EINVAL);
@@ -182,16 +191,19 @@ class SchedEmulator final : public Emulator {
   }
 
   SysResult<void> set_schedule(const Step& step, pid_t thread, kernel::HostActions& host) const {
-    auto wanted = host.schedule(thread);
-    if (!wanted) return tl::unexpected<Errno>(wanted.error());
-    if (step.numbers[0] == kSchedule) {
-      wanted->policy = static_cast<std::uint32_t>(step.numbers[2]);
-      wanted->reset_on_fork = step.numbers[3] != 0;
-      wanted->nice = static_cast<std::int32_t>(static_cast<std::int64_t>(step.numbers[4]));
+    const auto current = host.schedule(thread);
+    if (!current) return tl::unexpected<Errno>(current.error());
+    kernel::Schedule wanted = *current;
+    if (step.numbers[0] != kParameter) {
+      wanted.policy = static_cast<std::uint32_t>(step.numbers[2]);
+      wanted.reset_on_fork = step.numbers[3] != 0;
     }
-    wanted->priority = static_cast<std::uint32_t>(step.numbers[5]);
-    if (!limits_.allow(*wanted)) return sys_failure(EPERM);
-    return host.set_schedule(thread, *wanted);
+    if (step.numbers[0] == kAttributes) {
+      wanted.nice = static_cast<std::int32_t>(static_cast<std::int64_t>(step.numbers[4]));
+    }
+    wanted.priority = static_cast<std::uint32_t>(step.numbers[5]);
+    if (!limits_.allow(wanted, *current)) return sys_failure(EPERM);
+    return host.set_schedule(thread, wanted);
   }
 
   SchedLimits limits_;
@@ -203,12 +215,6 @@ Result<std::unique_ptr<Emulator>> make(const Options& options) {
   return std::make_unique<SchedEmulator>(*limits);
 }
 
-// Only a real-time policy needs a right; to leave one anybody may.
-Conditions with_policy(std::uint64_t policy) {
-  constexpr std::uint64_t kWithoutReset = 0xffff'ffffU & ~kResetOnForkBit;
-  return {{1, Compare::kMaskedEqual, kWithoutReset, policy}};
-}
-
 Conditions of_one_process(std::uint64_t which) {
   return {{0, Compare::kMaskedEqual, 0xffff'ffffU, which}};
 }
@@ -216,12 +222,10 @@ Conditions of_one_process(std::uint64_t which) {
 }  // namespace
 
 Row sched_row() {
-  static const std::array<Conditions, 2> kRealTime = {with_policy(SCHED_FIFO),
-                                                      with_policy(SCHED_RR)};
   static const std::array<Conditions, 1> kProcess = {of_one_process(PRIO_PROCESS)};
   static const std::array<Conditions, 1> kIoProcess = {of_one_process(kIoprioWhoProcess)};
   static const std::array<emulators::Member, 5> kMembers = {
-      emulators::Member{"sched_setscheduler", kRealTime}, emulators::Member{"sched_setparam", {}},
+      emulators::Member{"sched_setscheduler", {}}, emulators::Member{"sched_setparam", {}},
       emulators::Member{"sched_setattr", {}}, emulators::Member{"setpriority", kProcess},
       emulators::Member{"ioprio_set", kIoProcess}};
   static constexpr std::array<OptionSpec, 4> kOptions = {

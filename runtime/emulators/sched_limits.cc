@@ -46,7 +46,7 @@ Result<SchedLimits> SchedLimits::parse(const Options& options) {
   return limits;
 }
 
-bool SchedLimits::allow(const kernel::Schedule& wanted) const {
+bool SchedLimits::allow(const kernel::Schedule& wanted, const kernel::Schedule& current) const {
   switch (wanted.policy) {
     case SCHED_FIFO:
       return fifo && wanted.priority <= most_priority;
@@ -54,7 +54,9 @@ bool SchedLimits::allow(const kernel::Schedule& wanted) const {
       return round_robin && wanted.priority <= most_priority;
     case SCHED_OTHER:
     case SCHED_BATCH:
-      return allow_nice(wanted.nice);
+      return allow_nice(wanted.nice) || wanted.nice >= current.nice;
+    case SCHED_IDLE:
+      return true;
     default:
       return false;
   }

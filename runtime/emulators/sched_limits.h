@@ -20,7 +20,8 @@ struct SchedLimits {
   // wrong and why.
   [[nodiscard]] static Result<SchedLimits> parse(const Options& options);
 
-  [[nodiscard]] bool allow(const kernel::Schedule& wanted) const;
+  // `current` is what the thread has: to stay where it is, or to go lower, it always may.
+  [[nodiscard]] bool allow(const kernel::Schedule& wanted, const kernel::Schedule& current) const;
   [[nodiscard]] bool allow_nice(int nice) const { return nice >= least_nice; }
   // As ioprio_set(2) takes it: class and level.
   [[nodiscard]] bool allow_io(int priority) const;

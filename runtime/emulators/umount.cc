@@ -36,6 +36,8 @@ class UmountEmulator final : public Emulator {
     const auto right = mount_right(callers_, *credentials, environment);
     if (!right) return right.error();
     if (*right != MountRight::kLent) return Continue{};
+    constexpr unsigned kNotToExpire = MNT_FORCE | MNT_DETACH;
+    if ((flags & MNT_EXPIRE) != 0 && (flags & kNotToExpire) != 0) return Errno{EINVAL};
     auto text = target.read_string(call.args[0], PATH_MAX);
     if (!text) return text.error();
     if (text->empty()) return Errno{ENOENT};

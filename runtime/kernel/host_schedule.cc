@@ -123,9 +123,13 @@ SysResult<Schedule> HostSchedule::get(pid_t thread) {
   if (::syscall(SYS_sched_getattr, thread, &attributes, sizeof attributes, 0) != 0) {
     return sys_failure(errno);
   }
+  // Under a real-time policy the other call does not show it, and it is kept.
+  errno = 0;
+  const int nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(thread));
+  if (errno != 0) return sys_failure(errno);
   return Schedule{.policy = attributes.policy,
                   .reset_on_fork = (attributes.flags & kResetOnFork) != 0,
-                  .nice = attributes.nice,
+                  .nice = nice,
                   .priority = attributes.priority};
 }
 

@@ -1,8 +1,12 @@
 #include "kernel/kernel_target.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,6 +15,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/file.h"
 #include "kernel/memory_map.h"
 
 namespace sidecall::kernel {
@@ -38,6 +43,21 @@ ssize_t copy_to(pid_t tid, std::uint64_t address, std::span<const std::byte> dat
   auto* const there = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
   const iovec remote{.iov_base = there, .iov_len = data.size()};
   return ::process_vm_writev(tid, &local, 1, &remote, 1, 0);
+}
+
+// A file of the proc below `root`, which is somebody else's: no link leads out of it, and what is
+// no proc is not read.
+Result<std::string> read_in_proc(int root, const std::string& path) {
+  open_how how{};
+  how.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const UniqueFd file(
+      static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+  struct statfs about {};
+  if (!file || ::fstatfs(file.get(), &about) != 0 || about.f_type != PROC_SUPER_MAGIC) {
+    return failure("no proc");
+  }
+  return read_fd(file.get(), 1U << 20U);
 }
 
 // Why process_vm_readv(2) or process_vm_writev(2) copied nothing, to the caller.
@@ -252,8 +272,26 @@ SysResult<pid_t> KernelTarget::thread_of(pid_t number) {
   if (errno == ESRCH) return sys_failure(ESRCH);
   const auto own = credentials();
   if (!own) return tl::unexpected<Errno>(own.error());
-  if (number == own->own_tid) return tid_;
+  if (!own->tids.empty() && number == own->tids.back()) return tid_;
   return sys_failure(EOPNOTSUPP);
+}
+
+SysResult<std::size_t> KernelTarget::proc_level(const Credentials& credentials) {
+  const auto directory = root();
+  if (!directory) return tl::unexpected<Errno>(directory.error());
+  const std::vector<pid_t>& numbers = credentials.tgids;
+  // A /proc lists a process's numbers from its own pid namespace inwards, and the first is its own
+  // there. The longest list first: a shorter one may be another process's of an outer namespace.
+  for (std::size_t level = 0; level < numbers.size(); ++level) {
+    const std::string path = "proc/" + std::to_string(numbers[level]) + "/status";
+    const auto status = read_in_proc(directory->get(), path);
+    const auto theirs = status ? parse_status(*status) : sys_failure(ENOENT);
+    if (theirs && std::equal(numbers.begin() + static_cast<std::ptrdiff_t>(level), numbers.end(),
+                             theirs->tgids.begin(), theirs->tgids.end())) {
+      return level;
+    }
+  }
+  return sys_failure(ENOENT);
 }
 
 SysResult<UniqueFd> KernelTarget::root() {

@@ -51,6 +51,7 @@ class KernelTarget final : public Target {
   [[nodiscard]] SysResult<utsname> uts() override;
   [[nodiscard]] SysResult<std::uint32_t> personality() override;
   [[nodiscard]] SysResult<pid_t> thread_of(pid_t number) override;
+  [[nodiscard]] SysResult<std::size_t> proc_level(const Credentials& credentials) override;
   [[nodiscard]] SysResult<UniqueFd> root() override;
   [[nodiscard]] SysResult<UniqueFd> working_directory() override;
   [[nodiscard]] SysResult<UniqueFd> descriptor(int number) override;

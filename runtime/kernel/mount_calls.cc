@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,14 +22,19 @@ SysResult<void> done(long result) {
   return {};
 }
 
-// Of these the two interfaces have the same values, but for the last.
+// Of these the two interfaces have the same values.
 constexpr unsigned kShared =
     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 constexpr unsigned long kNoSymlinks = 256;  // MS_NOSYMFOLLOW, Linux 5.10
 
 unsigned attributes_of(unsigned long flags) {
-  return (static_cast<unsigned>(flags) & kShared) |
-         ((flags & kNoSymlinks) != 0 ? MOUNT_ATTR_NOSYMFOLLOW : 0U);
+  unsigned attributes = static_cast<unsigned>(flags) & kShared;
+  if ((flags & kNoSymlinks) != 0) attributes |= MOUNT_ATTR_NOSYMFOLLOW;
+  if ((flags & MS_NODIRATIME) != 0) attributes |= MOUNT_ATTR_NODIRATIME;
+  // As mount(2) weighs them.
+  if ((flags & MS_STRICTATIME) != 0) return attributes | MOUNT_ATTR_STRICTATIME;
+  if ((flags & MS_NOATIME) != 0) return attributes | MOUNT_ATTR_NOATIME;
+  return attributes;
 }
 
 }  // namespace
@@ -63,7 +69,9 @@ SysResult<void> map_mount_ids(int mount, int user_namespace) {
 SysResult<void> add_mount_attributes(int mount, unsigned long flags) {
   mount_attr attributes{};
   attributes.attr_set = attributes_of(flags);
-  if (attributes.attr_set == 0) return {};
+  if (attributes.attr_set == 0 && (flags & MS_STRICTATIME) == 0) return {};
+  // One of several values, of which strict is 0.
+  if ((flags & (MS_STRICTATIME | MS_NOATIME)) != 0) attributes.attr_clr = MOUNT_ATTR__ATIME;
   return done(::syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
                         sizeof attributes));
 }

@@ -32,9 +32,10 @@ struct Credentials {
   std::vector<gid_t> groups;
   std::uint64_t effective_capabilities = 0;  // in the thread's own user namespace
   mode_t umask = 022;
-  // The process and the thread by their numbers in the thread's own pid namespace; 0: unknown.
-  pid_t own_tgid = 0;
-  pid_t own_tid = 0;
+  // The process and the thread by their numbers in each pid namespace that they are in, from the
+  // one of our /proc inwards. Empty where the kernel shows none.
+  std::vector<pid_t> tgids{};
+  std::vector<pid_t> tids{};
 
   [[nodiscard]] bool has_capability(int capability) const {
     return (effective_capabilities >> static_cast<unsigned>(capability) & 1U) != 0;
@@ -85,6 +86,10 @@ class Target {
   // Our own number of the thread that has this one in the caller's pid namespace; 0 is the caller.
   // ESRCH where there is none, EOPNOTSUPP before Linux 6.11 for any but the caller itself.
   [[nodiscard]] virtual SysResult<pid_t> thread_of(pid_t number) = 0;
+
+  // Which of the `credentials`' numbers its own /proc knows the thread by. ENOENT where it has no
+  // /proc, or one that does not show the thread.
+  [[nodiscard]] virtual SysResult<std::size_t> proc_level(const Credentials& credentials) = 0;
 
   // O_PATH descriptors on the thread's root and working directory and on what its descriptor
   // `number` refers to (EBADF where it has none).

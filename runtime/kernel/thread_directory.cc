@@ -56,17 +56,16 @@ std::optional<unsigned> filesystem_id(std::string_view text, std::string_view ke
   return id;
 }
 
-// "NSpid:" and the like list a number for each pid namespace, the innermost last. 0 where the
-// kernel shows none.
-pid_t innermost_number(std::string_view text, std::string_view key) {
+// "NSpid:" and the like list a number for each pid namespace, the innermost last.
+std::vector<pid_t> numbers_of(std::string_view text, std::string_view key) {
   auto line = line_of(text, key);
-  pid_t innermost = 0;
+  std::vector<pid_t> numbers;
   while (line) {
     const auto number = next_number<pid_t>(*line);
     if (!number) break;
-    innermost = *number;
+    numbers.push_back(*number);
   }
-  return innermost;
+  return numbers;
 }
 
 }  // namespace
@@ -86,8 +85,8 @@ SysResult<Credentials> parse_status(std::string_view text) {
                           .groups = {},
                           .effective_capabilities = *capabilities,
                           .umask = *umask,
-                          .own_tgid = innermost_number(text, "NStgid:"),
-                          .own_tid = innermost_number(text, "NSpid:")};
+                          .tgids = numbers_of(text, "NStgid:"),
+                          .tids = numbers_of(text, "NSpid:")};
   while (const auto group = next_number<gid_t>(*groups)) credentials.groups.push_back(*group);
   if (groups->find_first_not_of(" \t") != std::string_view::npos) return sys_failure(EINVAL);
   return credentials;

@@ -13,8 +13,9 @@ namespace sidecall::placement {
 // cut to the affinity of the task itself; where there is no cpuset, that affinity alone.
 [[nodiscard]] Result<CpuSet> sandbox_cpus(pid_t pid);
 
-// Puts every thread of process `pid`, and of its children, on `cpus`. Threads that start meanwhile inherit it. CPUs that
-// the process's own cpuset excludes are dropped by the kernel; none left over is an error.
+// Puts every thread of process `pid`, and of its children, on `cpus`. Threads that start meanwhile
+// inherit it. CPUs that the process's own cpuset excludes are dropped by the kernel; none left over
+// is an error.
 [[nodiscard]] Result<void> place_process(pid_t pid, const CpuSet& cpus);
 
 }  // namespace sidecall::placement

@@ -109,7 +109,7 @@ constexpr Case kCases[] = {
        check.fails("read-only", mount_it(wanted), EBUSY);
      }},
     // It is made elsewhere and moved there, for which the kernel does not look at that.
-    {"twice at the same place", Off::kLimit,
+    {"twice at the same place", Off::kFails,
      [](const Checks& check) {
        const std::string device = image(check);
        prepare_place(check);
@@ -133,7 +133,7 @@ constexpr Case kCases[] = {
        check.gives("mount", mount_it(ext4("../image")), 0);
      }},
     // The emulator's working directory is the caller's only where the target is relative.
-    {"by a relative path, on an absolute one", Off::kLimit,
+    {"by a relative path, on an absolute one", Off::kFails,
      [](const Checks& check) {
        static_cast<void>(image(check));
        prepare_place(check);
@@ -142,7 +142,7 @@ constexpr Case kCases[] = {
        check.gives("mount", mount_it(wanted), 0);
      }},
     // Only of the target is /proc/self made the caller's.
-    {"by a descriptor in /proc", Off::kLimit,
+    {"by a descriptor in /proc", Off::kFails,
      [](const Checks& check) {
        const std::string device = image(check);
        prepare_place(check);
@@ -150,7 +150,7 @@ constexpr Case kCases[] = {
        const std::string source = "/proc/self/fd/" + std::to_string(fd);
        check.gives("mount", mount_it(ext4(source)), 0);
      }},
-    {"by the working directory in /proc", Off::kLimit,
+    {"by the working directory in /proc", Off::kFails,
      [](const Checks& check) {
        static_cast<void>(image(check));
        prepare_place(check);
@@ -178,13 +178,13 @@ constexpr Case kCases[] = {
        check.fails("mount", mount_it(ext4("closed/file")), EACCES);
      }},
     // It is looked up as a path: ENOENT.
-    {"empty source", Off::kLimit,
+    {"empty source", Off::kFails,
      [](const Checks& check) {
        prepare_capable(check);
        check.fails("mount", mount_it(ext4("")), EINVAL);
      }},
     // Left to the kernel, which refuses it before it looks.
-    {"no source", Off::kLimit,
+    {"no source", Off::kFails,
      [](const Checks& check) {
        prepare_capable(check);
        check.fails("mount", mount_it({.target = "place", .type = "ext4", .source = nullptr}),
@@ -199,7 +199,7 @@ constexpr Case kCases[] = {
                    ENOTDIR);
      }},
     // It is moved there, for which the kernel has another errno: EINVAL.
-    {"target that is no directory", Off::kLimit,
+    {"target that is no directory", Off::kFails,
      [](const Checks& check) {
        const std::string device = image(check);
        prepare_place(check);

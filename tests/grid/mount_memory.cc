@@ -40,9 +40,9 @@ constexpr Case kCases[] = {
      [](const Checks& check) {
        prepare_place(check);
        const Border border(check, Border::Beyond::kUnmapped);
-       constexpr std::string_view kType("tmpfs", 6);
-       constexpr std::string_view kPlace("place", 6);
-       constexpr std::string_view kData("mode=700", 9);
+       constexpr std::string_view kType("tmpfs\0", 6);
+       constexpr std::string_view kPlace("place\0", 6);
+       constexpr std::string_view kData("mode=700\0", 9);
        check.gives("type", mount_raw("none", "place", border.place_before(kType), 0, nullptr), 0);
        check.gives("source", mount_raw(border.place_before(kType), "place", "tmpfs", 0, nullptr),
                    0);

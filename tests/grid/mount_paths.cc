@@ -79,7 +79,7 @@ constexpr Case kCases[] = {
        check.fails("tmpfs with a slash", mount_it({.target = "file/"}), ENOTDIR);
      }},
     // It is moved there, for which the kernel has another errno: EINVAL.
-    {"file, proc", Off::kLimit,
+    {"file, proc", Off::kFails,
      [](const Checks& check) {
        prepare_place(check);
        make_file(check, "file");
@@ -102,7 +102,7 @@ constexpr Case kCases[] = {
        mount_at(check, "/proc/self/root" + check.path("a"), "a");
      }},
     // /proc/self is made the caller's by the number that it has in its own pid namespace.
-    {"working directory in the /proc of another pid namespace", Off::kLimit,
+    {"working directory in the /proc of another pid namespace", Off::kFails,
      [](const Checks& check) {
        own_mounts(check);
        make_directory(check, "place");

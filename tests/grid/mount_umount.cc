@@ -135,7 +135,7 @@ constexpr Case kCases[] = {
        mount_place(check);
        check.fails("umount", unmount("place", MNT_EXPIRE), EAGAIN);
      }},
-    {"to expire, with force", Off::kLimit,
+    {"to expire, with force", Off::kFails,
      [](const Checks& check) {
        prepare_place(check);
        mount_place(check);

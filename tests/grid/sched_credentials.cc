@@ -129,7 +129,7 @@ constexpr Case kCases[] = {
        });
      }},
     // The emulator takes it that every policy may be left for an ordinary one by anybody.
-    {"root for a user's process, an ordinary policy", Off::kLimit,
+    {"root for a user's process, an ordinary policy", Off::kFails,
      [](const Checks& check) {
        with_child_of_user(check, [&](pid_t child) {
          check.gives("the call", set_policy(child, SCHED_BATCH, 0), 0);

@@ -28,8 +28,9 @@ void* place_before(const Border& border, const T& value, std::size_t size = size
 }
 
 // A page of attributes whose size says so, with `value` in its last byte.
-std::array<unsigned char, 2 * kPage> large_attributes(std::uint32_t size, unsigned char value) {
-  std::array<unsigned char, 2 * kPage> bytes{};
+std::array<unsigned char, std::size_t{2} * kPage> large_attributes(std::uint32_t size,
+                                                                   unsigned char value) {
+  std::array<unsigned char, std::size_t{2} * kPage> bytes{};
   const Attributes wanted{.size = size, .policy = SCHED_RR, .priority = 2};
   std::memcpy(bytes.data(), &wanted, sizeof wanted);
   bytes.at(size - 1) = value;
@@ -109,7 +110,7 @@ constexpr Case kCases[] = {
        }
      }},
     // The emulator reads the first size alone.
-    {"second size of which the end cannot be read", Off::kLimit,
+    {"second size of which the end cannot be read", Off::kHolds,
      [](const Checks& check) {
        const Attributes wanted{.policy = SCHED_RR, .priority = 2};
        for (const auto beyond : kUnreadable) {

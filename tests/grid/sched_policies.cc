@@ -72,12 +72,12 @@ constexpr Case kCases[] = {
        }
      }},
     // The emulator takes it that every thread may leave a policy for an ordinary one.
-    {"out of SCHED_IDLE", Off::kLimit,
+    {"out of SCHED_IDLE", Off::kFails,
      [](const Checks& check) {
        check.gives("into it", set_policy(0, SCHED_IDLE, 0), 0);
        check.gives("out of it", set_policy(0, SCHED_OTHER, 0), 0);
      }},
-    {"out of reset on fork", Off::kLimit,
+    {"out of reset on fork", Off::kFails,
      [](const Checks& check) {
        check.gives("into it", set_policy(0, SCHED_OTHER | SCHED_RESET_ON_FORK, 0), 0);
        check.gives("out of it", set_policy(0, SCHED_OTHER, 0), 0);

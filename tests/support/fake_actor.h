@@ -1,7 +1,10 @@
 // A kernel::Actor and an emulators::Helper that make nothing and remember what they were asked for.
 #pragma once
 
+#include <fcntl.h>
+
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,11 +71,13 @@ class FakeFiles final : public kernel::CallerFiles {
     dev_t device = 0;
   };
   std::vector<Node> asked;
+  std::set<std::string> directories;  // paths that give a descriptor on a directory
   int open_failure = 0;
   int make_failure = EPERM;  // as the kernel answers a caller without CAP_MKNOD
 
   SysResult<UniqueFd> open_path(const std::string& path, int) override {
     if (open_failure != 0) return sys_failure(open_failure);
+    if (directories.contains(path)) return UniqueFd(::open("/", O_PATH | O_CLOEXEC));
     return named_fd(path);
   }
   SysResult<void> make_node(int parent, const std::string& name, mode_t mode,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -43,6 +44,7 @@ class FakeTarget final : public kernel::Target {
   bool in_sandbox_pids = true;
   utsname names{};
   std::uint32_t persona = 0;               // what personality(2) has
+  std::optional<std::size_t> level;        // of its /proc
   std::map<pid_t, pid_t> threads;          // our numbers by the caller's
   std::map<int, std::string> descriptors;  // what named_fd() calls them
   std::set<int> path_descriptors;          // those of them that are of O_PATH
@@ -141,6 +143,10 @@ class FakeTarget final : public kernel::Target {
       return answer(Look::kThread, found->second);
     }
     return sys_failure(ESRCH);
+  }
+  SysResult<std::size_t> proc_level(const kernel::Credentials&) override {
+    if (level) return *level;
+    return sys_failure(ENOENT);
   }
   SysResult<UniqueFd> root() override { return answer(Look::kRoot, named_fd("root")); }
   SysResult<UniqueFd> working_directory() override {

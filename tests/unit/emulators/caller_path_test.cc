@@ -15,8 +15,9 @@ class CallerPathTest : public testing::Test {
  protected:
   CallerPathTest() {
     target_.descriptors = {{5, "five"}};
-    target_.caller.own_tgid = 7;
-    target_.caller.own_tid = 9;
+    target_.caller.tgids = {70, 7};
+    target_.caller.tids = {90, 9};
+    target_.level = 1;
   }
   CallerPath of(const std::string& text, int dirfd = AT_FDCWD) {
     auto path = caller_path(target_, text, dirfd, target_.caller);
@@ -42,7 +43,9 @@ TEST_F(CallerPathTest, OwnProcDirectoriesGetTheCallersNumbers) {
   EXPECT_EQ(of("/proc/thread-self/cwd").text, "/proc/7/task/9/cwd");
   EXPECT_EQ(of("/proc/selfish").text, "/proc/selfish");
   EXPECT_EQ(of("proc/self").text, "proc/self");
-  target_.caller.own_tgid = 0;  // a kernel that shows none
+  target_.level = 0;  // the /proc of an outer pid namespace
+  EXPECT_EQ(of("/proc/thread-self/cwd").text, "/proc/70/task/90/cwd");
+  target_.level.reset();  // none that shows the caller
   EXPECT_EQ(of("/proc/self/fd/3").text, "/proc/self/fd/3");
 }
 

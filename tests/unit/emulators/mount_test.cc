@@ -193,6 +193,9 @@ TEST_F(MountTest, ErrorsComeInTheKernelsOrder) {
 }
 
 TEST_F(MountTest, ProcIsTheContainersOwnWithItsMasks) {
+  EXPECT_EQ(errno_of(mount("proc", "proc")), ENOTDIR) << "the fake opens a plain file";
+  actor_.files.directories = {"/mnt"};
+  EXPECT_EQ(errno_of(mount("proc", "proc", 1UL << 31U)), EINVAL) << "MS_NOUSER";
   EXPECT_TRUE(succeeds(mount("proc", "proc")));
   EXPECT_EQ(actor_.files.attached.back().first, "copy-of-proc");
   target_.in_sandbox_pids = false;

@@ -106,6 +106,15 @@ TEST_F(SchedTest, AParameterIsOfThePolicyThatIsThere) {
   EXPECT_TRUE(continues(emulate(kSetparam, {0, in_memory(11)})));
 }
 
+TEST_F(SchedTest, APolicyKeepsTheNiceValueAndGoingLowerIsFree) {
+  helper_.host.current = {.policy = SCHED_IDLE, .reset_on_fork = true, .nice = -20, .priority = 0};
+  EXPECT_TRUE(succeeds(set(0, SCHED_OTHER, 0)));
+  ASSERT_THAT(scheduled_, SizeIs(1));
+  EXPECT_EQ(scheduled_[0].second.nice, -20);
+  EXPECT_FALSE(scheduled_[0].second.reset_on_fork);
+  EXPECT_TRUE(succeeds(set(0, SCHED_IDLE, 0)));
+}
+
 TEST_F(SchedTest, NiceValuesAreBroughtIntoRange) {
   EXPECT_TRUE(succeeds(emulate(kSetpriority, {0, 7, 1000})));
   EXPECT_TRUE(succeeds(emulate(kSetpriority, {0, 0, static_cast<std::uint64_t>(-5)})));
@@ -156,7 +165,7 @@ TEST_F(SchedTest, TheHelperChecksThePolicyItself) {
   Step step;
   step.numbers = {0, kOurs, SCHED_FIFO, 0, 0, 11};
   EXPECT_EQ(emulator_->perform(step, helper_.host).error().value, EPERM);
-  step.numbers = {2, kOurs, static_cast<std::uint64_t>(-6)};
+  step.numbers = {3, kOurs, static_cast<std::uint64_t>(-6)};
   EXPECT_EQ(emulator_->perform(step, helper_.host).error().value, EPERM);
   step.numbers = {77, kOurs};
   EXPECT_EQ(emulator_->perform(step, helper_.host).error().value, EINVAL);

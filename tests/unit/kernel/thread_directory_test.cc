@@ -49,10 +49,10 @@ TEST(ParseStatus, TakesTheFilesystemIdsTheEffectiveCapabilitiesAndTheOctalUmask)
 
 TEST(ParseStatus, ThreadsAndProcessesHaveNumbersInEachPidNamespace) {
   std::string text = status_text();
-  EXPECT_EQ(parse_status(text)->own_tgid, 7);
-  EXPECT_EQ(parse_status(text)->own_tid, 8);
+  EXPECT_THAT(parse_status(text)->tgids, ElementsAre(3001, 52, 7));
+  EXPECT_THAT(parse_status(text)->tids, ElementsAre(3002, 53, 8));
   text[text.find("NSpid")] = 'X';
-  EXPECT_EQ(parse_status(text)->own_tid, 0);
+  EXPECT_THAT(parse_status(text)->tids, IsEmpty());
 }
 
 TEST(ParseStatus, TakesEveryIdThatTheKernelWrites) {
