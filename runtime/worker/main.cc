@@ -55,6 +55,14 @@ Result<void> serve() {
 
 }  // namespace
 
+#if defined(__SANITIZE_ADDRESS__)
+// Asked at the end: a worker in a workshop for mounts has no /proc, by which leaks are looked for.
+extern "C" int __lsan_is_turned_off();  // NOLINT(bugprone-reserved-identifier)
+extern "C" int __lsan_is_turned_off() {
+  return ::access("/proc/self/task", R_OK) == 0 ? 0 : 1;
+}
+#endif
+
 int main(int argc, char** argv) {
   ignore_signals();
   const auto served = serve();

@@ -12,7 +12,6 @@
 #include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -20,6 +19,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "kernel/forked.h"
 #include "kernel/sandbox.h"
 
 namespace sidecall::testing {
@@ -58,18 +58,6 @@ class ScratchDirectory {
 
 long make(const std::string& path, mode_t mode, unsigned major, unsigned minor) {
   return ::mknod(path.c_str(), mode, ::makedev(major, minor));
-}
-
-// In a process of its own, so that ids, root and namespaces of the caller stay as they are.
-template <typename Act>
-long forked(Act act) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(act() == 0 ? 0 : errno);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (WEXITSTATUS(status) == 0) return 0;
-  errno = WEXITSTATUS(status);
-  return -1;
 }
 
 // Changes the filesystem id, which hides the process from the sandbox's root too until it is

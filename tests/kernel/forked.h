@@ -23,14 +23,19 @@ long forked(Act act) {
   return -1;
 }
 
-// From the calling thread's effective set.
-inline bool drop_capability(int capability) {
+// In the calling thread's effective set.
+inline bool set_capability(int capability, bool on) {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, 2> data{};
   if (::syscall(SYS_capget, &header, data.data()) != 0) return false;
   const auto bit = static_cast<unsigned>(capability);
-  data[bit / 32].effective &= ~(1U << (bit % 32));
+  const unsigned mask = 1U << (bit % 32);
+  unsigned& effective = data[bit / 32].effective;
+  effective = on ? effective | mask : effective & ~mask;
   return ::syscall(SYS_capset, &header, data.data()) == 0;
+}
+inline bool drop_capability(int capability) {
+  return set_capability(capability, false);
 }
 
 }  // namespace sidecall::testing

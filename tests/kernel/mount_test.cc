@@ -12,13 +12,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "base/file.h"
 #include "gtest/gtest.h"
+#include "kernel/forked.h"
 #include "kernel/sandbox.h"
 #include "support/native_abi.h"
 #include "support/temporary_directory.h"
@@ -115,21 +115,6 @@ std::string line_of_mount(const std::string& place) {
     at = end + 1;
   }
   return found;
-}
-
-bool set_effective(int capability, bool on) {
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  std::array<__user_cap_data_struct, 2> data{};
-  if (::syscall(SYS_capget, &header, data.data()) != 0) return false;
-  const unsigned bit = 1U << static_cast<unsigned>(capability);
-  data[0].effective = on ? data[0].effective | bit : data[0].effective & ~bit;
-  return ::syscall(SYS_capset, &header, data.data()) == 0;
-}
-bool drop_capability(int capability) {
-  return set_effective(capability, false);
-}
-bool give_back_capability(int capability) {
-  return set_effective(capability, true);
 }
 
 TEST_F(MountTest, MountsAListedDeviceForTheSandboxsRoot) {
@@ -262,7 +247,7 @@ TEST_F(UmountTest, NothingOfOursHoldsAMount) {
     checks.expect_ok(::mount("none", "below", "tmpfs", 0, "size=1m"), "ours, from within");
     checks.expect_ok(::umount2("below", 0), "umount");
     checks.expect_ok(::chdir("/"), "chdir");
-    checks.expect(give_back_capability(CAP_SYS_ADMIN), "taking CAP_SYS_ADMIN back");
+    checks.expect(set_capability(CAP_SYS_ADMIN, true), "taking CAP_SYS_ADMIN back");
     checks.expect_ok(::umount2(at.c_str(), 0), "the kernel's own umount: not busy");
   });
   EXPECT_EQ(failures, "");

@@ -10,12 +10,16 @@
 #include "support/fake_actor.h"
 #include "support/fake_sandbox.h"
 #include "support/fake_target.h"
+#include "support/verdicts.h"
 
 namespace sidecall::emulators {
 namespace {
 
+using support::continues;
+using support::errno_of;
 using support::FakeActor;
 using support::Look;
+using support::succeeds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -65,18 +69,6 @@ class MknodTest : public testing::Test {
   std::vector<support::FakeHost::Node>& made_ = helper_.host.made;
   support::FakeSandbox sandbox_;
 };
-
-bool continues(const Verdict& verdict) {
-  return std::holds_alternative<Continue>(verdict);
-}
-int errno_of(const Verdict& verdict) {
-  const auto* number = std::get_if<Errno>(&verdict);
-  return number == nullptr ? 0 : number->value;
-}
-bool succeeds(const Verdict& verdict) {
-  const auto* value = std::get_if<Value>(&verdict);
-  return value != nullptr && value->value == 0;
-}
 
 TEST_F(MknodTest, MakesAListedNodeAsTheCaller) {
   target_.caller.fsuid = 100'000;

@@ -12,11 +12,15 @@
 #include "support/fake_actor.h"
 #include "support/fake_sandbox.h"
 #include "support/fake_target.h"
+#include "support/verdicts.h"
 
 namespace sidecall::emulators {
 namespace {
 
+using support::continues;
+using support::errno_of;
 using support::Look;
+using support::succeeds;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -26,18 +30,6 @@ constexpr std::uint64_t kSource = 0x1000;
 constexpr std::uint64_t kTarget = 0x2000;
 constexpr std::uint64_t kType = 0x3000;
 constexpr std::uint64_t kData = 0x4000;
-
-bool continues(const Verdict& verdict) {
-  return std::holds_alternative<Continue>(verdict);
-}
-int errno_of(const Verdict& verdict) {
-  const auto* number = std::get_if<Errno>(&verdict);
-  return number == nullptr ? 0 : number->value;
-}
-bool succeeds(const Verdict& verdict) {
-  const auto* value = std::get_if<Value>(&verdict);
-  return value != nullptr && value->value == 0;
-}
 
 class MountTest : public testing::Test {
  protected:

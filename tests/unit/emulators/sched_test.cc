@@ -12,10 +12,14 @@
 #include "support/fake_actor.h"
 #include "support/fake_sandbox.h"
 #include "support/fake_target.h"
+#include "support/verdicts.h"
 
 namespace sidecall::emulators {
 namespace {
 
+using support::continues;
+using support::errno_of;
+using support::succeeds;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -23,18 +27,6 @@ enum : unsigned { kSetscheduler, kSetparam, kSetattr, kSetpriority, kIoprioSet }
 
 constexpr pid_t kOurs = 4711;
 constexpr std::uint64_t kGarbage = 0xdead'beef'0000'0000;
-
-bool continues(const Verdict& verdict) {
-  return std::holds_alternative<Continue>(verdict);
-}
-int errno_of(const Verdict& verdict) {
-  const auto* number = std::get_if<Errno>(&verdict);
-  return number == nullptr ? 0 : number->value;
-}
-bool succeeds(const Verdict& verdict) {
-  const auto* value = std::get_if<Value>(&verdict);
-  return value != nullptr && value->value == 0;
-}
 
 class SchedTest : public testing::Test {
  protected:
