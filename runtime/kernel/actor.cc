@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 
+#include "kernel/filesystem_ids.h"
 #include "kernel/kernel_files.h"
 #include "kernel/mount_calls.h"
 #include "kernel/thread_capabilities.h"
@@ -68,19 +69,11 @@ class KernelActor final : public Actor {
     if (view.base && ::fchdir(view.base.get()) != 0) return false;
     ::umask(ids.umask);
     if (::syscall(SYS_setgroups, ids.groups.size(), ids.groups.data()) != 0) return false;
-    return set_filesystem_id(SYS_setfsgid, ids.fsgid) && set_filesystem_id(SYS_setfsuid, ids.fsuid);
+    return set_filesystem_group(ids.fsgid) && set_filesystem_user(ids.fsuid);
   }
 
   static bool go_to(const UniqueFd& root) {
     return ::fchdir(root.get()) == 0 && ::chroot(".") == 0;
-  }
-
-  // setfsuid(2) reports no failure: asking again with an id that cannot be gives the current one.
-  static bool set_filesystem_id(long call, unsigned id) {
-    ::syscall(call, id);
-    if (static_cast<unsigned>(::syscall(call, -1)) == id) return true;
-    errno = EPERM;
-    return false;
   }
 
   CapabilityData all_;  // as the thread started with them

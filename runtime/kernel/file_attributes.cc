@@ -2,18 +2,14 @@
 
 #include <linux/limits.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include <cerrno>
 
+#include "kernel/own_path.h"
+#include "kernel/sys_done.h"
+
 namespace sidecall::kernel {
 namespace {
-
-// What a descriptor of O_PATH refers to has no other name that these system calls take.
-SysResult<std::string> path_of(int proc, int file) {
-  if (::fchdir(proc) != 0) return sys_failure(errno);
-  return "thread-self/fd/" + std::to_string(file);
-}
 
 SysResult<std::string> filled(std::string buffer, ssize_t size) {
   if (size < 0) return sys_failure(errno);
@@ -21,28 +17,23 @@ SysResult<std::string> filled(std::string buffer, ssize_t size) {
   return buffer;
 }
 
-SysResult<void> done(int result) {
-  if (result != 0) return sys_failure(errno);
-  return {};
-}
-
 }  // namespace
 
 SysResult<void> KernelFileAttributes::set(int file, const std::string& name, std::string_view value,
                                           int flags) {
-  auto path = path_of(proc_, file);
+  auto path = own_path(proc_, file);
   if (!path) return tl::unexpected<Errno>(path.error());
-  return done(::setxattr(path->c_str(), name.c_str(), value.data(), value.size(), flags));
+  return sys_done(::setxattr(path->c_str(), name.c_str(), value.data(), value.size(), flags));
 }
 
 SysResult<void> KernelFileAttributes::remove(int file, const std::string& name) {
-  auto path = path_of(proc_, file);
+  auto path = own_path(proc_, file);
   if (!path) return tl::unexpected<Errno>(path.error());
-  return done(::removexattr(path->c_str(), name.c_str()));
+  return sys_done(::removexattr(path->c_str(), name.c_str()));
 }
 
 SysResult<std::string> KernelFileAttributes::get(int file, const std::string& name) {
-  auto path = path_of(proc_, file);
+  auto path = own_path(proc_, file);
   if (!path) return path;
   std::string value(XATTR_SIZE_MAX, '\0');
   const ssize_t size = ::getxattr(path->c_str(), name.c_str(), value.data(), value.size());
@@ -50,7 +41,7 @@ SysResult<std::string> KernelFileAttributes::get(int file, const std::string& na
 }
 
 SysResult<std::string> KernelFileAttributes::list(int file) {
-  auto path = path_of(proc_, file);
+  auto path = own_path(proc_, file);
   if (!path) return path;
   std::string names(XATTR_LIST_MAX, '\0');
   const ssize_t size = ::listxattr(path->c_str(), names.data(), names.size());

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 
+#include "kernel/filesystem_ids.h"
 #include "kernel/mount_calls.h"
 
 namespace sidecall::kernel {
@@ -117,19 +118,13 @@ class KernelHostActions final : public HostActions {
   // In the thread's working directory, which is the workshop's and may be other threads' too.
   static std::string loose_name() { return "node-" + std::to_string(::gettid()); }
 
-  // For what the thread makes next: by the bare system call, for this thread alone.
+  // For what the thread makes next.
   SysResult<void> own(const Owner& owner) {
     const auto user = ids_.users.outside(owner.user);
     const auto group = ids_.groups.outside(owner.group);
     if (!user || !group) return sys_failure(EOVERFLOW);
     ::umask(owner.umask);
-    ::syscall(SYS_setfsgid, *group);
-    ::syscall(SYS_setfsuid, *user);
-    // They report no failure: asking again with an id that cannot be gives the current one.
-    if (static_cast<std::uint32_t>(::syscall(SYS_setfsgid, -1)) != *group ||
-        static_cast<std::uint32_t>(::syscall(SYS_setfsuid, -1)) != *user) {
-      return sys_failure(EPERM);
-    }
+    if (!set_filesystem_group(*group) || !set_filesystem_user(*user)) return sys_failure(errno);
     return {};
   }
 

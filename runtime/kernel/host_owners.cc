@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "kernel/filesystem_ids.h"
 #include "kernel/thread_capabilities.h"
 
 namespace sidecall::kernel {
@@ -49,9 +50,7 @@ SysResult<std::uint32_t> outside(const IdMap& map, std::optional<std::uint32_t> 
 // The thread's groups become this one alone, as far as files are concerned.
 SysResult<void> be_in_group(gid_t group) {
   if (::syscall(SYS_setgroups, 0, nullptr) != 0) return sys_failure(errno);
-  ::syscall(SYS_setfsgid, group);
-  // It reports no failure: asking again with an id that cannot be gives the current one.
-  if (static_cast<gid_t>(::syscall(SYS_setfsgid, -1)) != group) return sys_failure(EPERM);
+  if (!set_filesystem_group(group)) return sys_failure(errno);
   return {};
 }
 

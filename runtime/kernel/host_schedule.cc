@@ -10,10 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <string>
 #include <string_view>
-
-#include "base/unique_fd.h"
 
 namespace sidecall::kernel {
 namespace {
@@ -43,19 +40,18 @@ int set_attributes(pid_t thread, const Schedule& wanted) {
   return ::syscall(SYS_sched_setattr, thread, &attributes, 0) == 0 ? 0 : errno;
 }
 
-// Whether the task that `directory`, a descriptor on its /proc/TID, is bound to has not been
-// reaped.
-bool is_there(int directory) {
-  const UniqueFd stat(::openat(directory, "stat", O_RDONLY | O_CLOEXEC));
+// Whether the task that the directory is bound to has not been reaped.
+bool is_there(const ThreadDirectory& directory) {
+  const auto stat = directory.open_file("stat", O_RDONLY);
   char byte = 0;
-  return stat && ::read(stat.get(), &byte, 1) == 1;
+  return stat && ::read(stat->get(), &byte, 1) == 1;
 }
 
 // The fourth field of /proc/TID/stat: proc(5).
-pid_t parent_of(int directory) {
-  const UniqueFd stat(::openat(directory, "stat", O_RDONLY | O_CLOEXEC));
+pid_t parent_of(const ThreadDirectory& directory) {
+  const auto stat = directory.open_file("stat", O_RDONLY);
   std::array<char, 512> text{};
-  if (!stat || ::read(stat.get(), text.data(), text.size() - 1) <= 0) return 0;
+  if (!stat || ::read(stat->get(), text.data(), text.size() - 1) <= 0) return 0;
   const std::string_view all(text.data());
   const auto name_end = all.rfind(") ");
   if (name_end == std::string_view::npos || name_end + 4 >= all.size()) return 0;
@@ -64,23 +60,25 @@ pid_t parent_of(int directory) {
 
 }  // namespace
 
-SysResult<bool> HostSchedule::is_ours(int directory) const {
-  struct stat theirs {};
+SysResult<bool> HostSchedule::is_ours(const ThreadDirectory& directory) const {
+  const auto theirs = directory.namespace_id("ns/user");
+  if (!theirs) {
+    const int number = theirs.error().value;
+    return sys_failure(number == kOutOfReach ? EACCES : number);
+  }
   struct stat ours {};
-  if (::fstatat(directory, "ns/user", &theirs, 0) != 0) return sys_failure(errno);
   if (::fstat(user_namespace_, &ours) != 0) return sys_failure(errno);
-  return theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+  return *theirs == NamespaceId{.device = ours.st_dev, .inode = ours.st_ino};
 }
 
 SysResult<void> HostSchedule::on(pid_t thread, FunctionRef<int()> act) const {
-  const UniqueFd directory(
-      ::openat(proc_, std::to_string(thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto directory = ThreadDirectory::open(proc_, thread);
   if (!directory) return sys_failure(ESRCH);
-  const auto ours = is_ours(directory.get());
-  if (!ours) return sys_failure(ours.error().value == ENOENT ? ESRCH : ours.error().value);
+  const auto ours = is_ours(*directory);
+  if (!ours) return tl::unexpected<Errno>(ours.error());
   if (!*ours) return sys_failure(EPERM);
   const int number = act();
-  if (!is_there(directory.get())) {
+  if (!is_there(*directory)) {
     restore_stranger(thread);
     return sys_failure(ESRCH);
   }
@@ -89,10 +87,9 @@ SysResult<void> HostSchedule::on(pid_t thread, FunctionRef<int()> act) const {
 }
 
 void HostSchedule::restore_stranger(pid_t thread) const {
-  const UniqueFd directory(
-      ::openat(proc_, std::to_string(thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory || is_ours(directory.get()).value_or(true)) return;
-  const pid_t parent = parent_of(directory.get());
+  const auto directory = ThreadDirectory::open(proc_, thread);
+  if (!directory || is_ours(*directory).value_or(true)) return;
+  const pid_t parent = parent_of(*directory);
   const auto inherited = get(parent);
   if (!inherited) return;
   static_cast<void>(set_attributes(thread, *inherited));

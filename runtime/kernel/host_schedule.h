@@ -7,6 +7,7 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
+#include "kernel/thread_directory.h"
 
 namespace sidecall::kernel {
 
@@ -39,7 +40,7 @@ class HostSchedule {
  private:
   // `act` gives an errno, or 0.
   [[nodiscard]] SysResult<void> on(pid_t thread, FunctionRef<int()> act) const;
-  [[nodiscard]] SysResult<bool> is_ours(int directory) const;
+  [[nodiscard]] SysResult<bool> is_ours(const ThreadDirectory& directory) const;
   void restore_stranger(pid_t thread) const;
 
   int proc_;

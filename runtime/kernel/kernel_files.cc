@@ -8,14 +8,11 @@
 #include <unistd.h>
 
 #include "kernel/mount_calls.h"
+#include "kernel/own_path.h"
+#include "kernel/sys_done.h"
 
 namespace sidecall::kernel {
 namespace {
-
-SysResult<void> done(int result) {
-  if (result != 0) return sys_failure(errno);
-  return {};
-}
 
 // Whether it is the root directory of a proc.
 bool is_proc(int directory) {
@@ -40,11 +37,11 @@ SysResult<UniqueFd> KernelFiles::open_path(const std::string& path, int flags) {
 
 SysResult<void> KernelFiles::make_node(int parent, const std::string& name, mode_t mode,
                                        dev_t device) {
-  return done(::mknodat(parent, name.c_str(), mode, device));
+  return sys_done(::mknodat(parent, name.c_str(), mode, device));
 }
 
 SysResult<void> KernelFiles::remove(int parent, const std::string& name) {
-  return done(::unlinkat(parent, name.c_str(), 0));
+  return sys_done(::unlinkat(parent, name.c_str(), 0));
 }
 
 SysResult<UniqueFd> KernelFiles::make_file(int parent, const std::string& name) {
@@ -55,12 +52,12 @@ SysResult<UniqueFd> KernelFiles::make_file(int parent, const std::string& name) 
 }
 
 SysResult<void> KernelFiles::change_owner(int file, uid_t user, gid_t group) {
-  return done(::fchownat(file, "", user, group, AT_EMPTY_PATH));
+  return sys_done(::fchownat(file, "", user, group, AT_EMPTY_PATH));
 }
 
 SysResult<void> KernelFiles::mount(const MountArguments& arguments) {
-  return done(::mount(pointer(arguments.source), arguments.target.c_str(), pointer(arguments.type),
-                      arguments.flags, pointer(arguments.data)));
+  return sys_done(::mount(pointer(arguments.source), arguments.target.c_str(),
+                          pointer(arguments.type), arguments.flags, pointer(arguments.data)));
 }
 
 SysResult<void> KernelFiles::attach_mount(int mount, int target) {
@@ -69,9 +66,9 @@ SysResult<void> KernelFiles::attach_mount(int mount, int target) {
 
 SysResult<void> KernelFiles::detach_mount(int mount) {
   // By the descriptor, through our own /proc: the caller's path may lead elsewhere by now.
-  if (::fchdir(proc_) != 0) return sys_failure(errno);
-  const std::string path = "thread-self/fd/" + std::to_string(mount);
-  return done(::umount2(path.c_str(), MNT_DETACH));
+  const auto path = own_path(proc_, mount);
+  if (!path) return tl::unexpected<Errno>(path.error());
+  return sys_done(::umount2(path->c_str(), MNT_DETACH));
 }
 
 SysResult<std::uint64_t> KernelFiles::mount_id(int file) {

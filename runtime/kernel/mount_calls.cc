@@ -9,17 +9,14 @@
 
 #include <string>
 
+#include "kernel/sys_done.h"
+
 namespace sidecall::kernel {
 namespace {
 
 SysResult<UniqueFd> opened(long fd) {
   if (fd < 0) return sys_failure(errno);
   return UniqueFd(static_cast<int>(fd));
-}
-
-SysResult<void> done(long result) {
-  if (result != 0) return sys_failure(errno);
-  return {};
 }
 
 // Of these the two interfaces have the same values.
@@ -54,15 +51,15 @@ SysResult<UniqueFd> copy_mount(int directory, const char* path, bool recursive) 
 }
 
 SysResult<void> attach_mount(int mount, int target) {
-  return done(::syscall(SYS_move_mount, mount, "", target, "",
-                        MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+  return sys_done(::syscall(SYS_move_mount, mount, "", target, "",
+                            MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
 }
 
 SysResult<void> map_mount_ids(int mount, int user_namespace) {
   mount_attr attributes{};
   attributes.attr_set = MOUNT_ATTR_IDMAP;
   attributes.userns_fd = static_cast<__u64>(user_namespace);
-  return done(
+  return sys_done(
       ::syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes));
 }
 
@@ -72,20 +69,20 @@ SysResult<void> add_mount_attributes(int mount, unsigned long flags) {
   if (attributes.attr_set == 0 && (flags & MS_STRICTATIME) == 0) return {};
   // One of several values, of which strict is 0.
   if ((flags & (MS_STRICTATIME | MS_NOATIME)) != 0) attributes.attr_clr = MOUNT_ATTR__ATIME;
-  return done(::syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
-                        sizeof attributes));
+  return sys_done(::syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
+                            sizeof attributes));
 }
 
 SysResult<UniqueFd> new_proc(int pid_namespace, unsigned long flags) {
   auto proc = opened(::syscall(SYS_fsopen, "proc", FSOPEN_CLOEXEC));
   if (!proc) return proc;
-  if (auto set = done(
+  if (auto set = sys_done(
           ::syscall(SYS_fsconfig, proc->get(), FSCONFIG_SET_FD, "pidns", nullptr, pid_namespace));
       !set) {
     return tl::unexpected<Errno>(set.error());
   }
   if (auto made =
-          done(::syscall(SYS_fsconfig, proc->get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0));
+          sys_done(::syscall(SYS_fsconfig, proc->get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0));
       !made) {
     return tl::unexpected<Errno>(made.error());
   }

@@ -46,7 +46,6 @@ class HostMounts {
 
  private:
   [[nodiscard]] SysResult<void> enter_own_directory();
-  [[nodiscard]] SysResult<void> map_ids();
 
   int user_namespace_;
   std::string directory_;  // the thread's own, in the workshop
