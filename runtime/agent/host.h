@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "emulators/program.h"
-#include "placement/cpu_set.h"
+#include "placement/placement.h"
 #include "worker/launch.h"
 #include "worker/statistics.h"
 
@@ -51,10 +51,11 @@ class Host {
   [[nodiscard]] virtual Result<emulators::Program> load_program(std::string_view policy) = 0;
   // `predecessor` as of worker::LaunchOptions; null for a sandbox's first worker.
   [[nodiscard]] virtual Result<std::unique_ptr<Worker>> launch(
-      const std::string& sandbox, const emulators::Program& program, const placement::CpuSet& cpus,
+      const std::string& sandbox, const emulators::Program& program, const placement::Seat& seat,
       const worker::Statistics* predecessor) = 0;
-  [[nodiscard]] virtual Result<placement::CpuSet> sandbox_cpus(pid_t pid) = 0;
-  [[nodiscard]] virtual Result<void> place(pid_t worker, const placement::CpuSet& cpus) = 0;
+  [[nodiscard]] virtual Result<placement::Seat> sandbox_seat(pid_t pid) = 0;
+  // As of placement::take_seat().
+  [[nodiscard]] virtual Result<void> place(pid_t worker, const placement::Seat& seat) = 0;
   [[nodiscard]] virtual bool is_alive(pid_t pid) = 0;
 };
 

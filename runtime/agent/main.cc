@@ -27,6 +27,7 @@ struct Arguments {
   std::string policy_directory{kDefaultPolicyDirectory};
   std::string worker = program_path("sidecall-worker");
   std::string default_policy{kDefaultPolicy};
+  std::string charge = "auto";
   std::string log_level = "info";
   std::string log_format = "text";
   bool check_config = false;
@@ -43,6 +44,11 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--worker", arguments.worker,
                  "The sidecall-worker program; by default the one that came with this");
+  app.add_option("--charge", arguments.charge,
+                 "Whose CPU share a worker's time is taken from; auto is the sandbox where cgroups "
+                 "are v1, else the agent")
+      ->check(CLI::IsMember({"auto", "sandbox", "agent"}))
+      ->capture_default_str();
   app.add_option("--log-level", arguments.log_level, "The least that is logged")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
@@ -50,6 +56,12 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   app.add_flag("--check-config", arguments.check_config, "Check every policy and exit");
+}
+
+placement::Charge charge_of(const std::string& name) {
+  if (name == "sandbox") return placement::Charge::kSandbox;
+  if (name == "agent") return placement::Charge::kAgent;
+  return placement::Charge::kAuto;
 }
 
 Log make_log(const Arguments& arguments) {
@@ -130,7 +142,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kUsage;
   }
-  SystemHost host(arguments.policy_directory, arguments.worker);
+  SystemHost host(arguments.policy_directory, arguments.worker, charge_of(arguments.charge));
   return arguments.check_config ? check(arguments, host) : serve(arguments, host);
 }
 

@@ -46,7 +46,7 @@ Result<Sandbox*> Registry::add(const oci::State& state, std::string_view policy)
   if (auto started = sandbox->start(); !started) return pass_on(std::move(started));
   Sandbox* const added = sandbox.get();
   sandboxes_.push_back(std::move(sandbox));
-  if (sandboxes_.size() == 1) follow_cpus();
+  if (sandboxes_.size() == 1) follow();
   publish();
   return added;
 }
@@ -118,10 +118,10 @@ void Registry::publish() {
   board_.publish(std::move(snapshot));
 }
 
-void Registry::follow_cpus() {
+void Registry::follow() {
   if (sandboxes_.empty()) return placement_timer_.reset();
-  for (const auto& sandbox : sandboxes_) sandbox->follow_cpus();
-  placement_timer_ = loop_.after(options_.placement_interval, [this] { follow_cpus(); });
+  for (const auto& sandbox : sandboxes_) sandbox->follow();
+  placement_timer_ = loop_.after(options_.placement_interval, [this] { follow(); });
 }
 
 }  // namespace sidecall::agent

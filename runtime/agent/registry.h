@@ -42,7 +42,7 @@ class Registry final : public HookHandler {
   [[nodiscard]] Result<Sandbox*> add(const oci::State& state, std::string_view policy);
   void remove(const Sandbox& sandbox);
   void publish();
-  void follow_cpus();
+  void follow();
 
   EventLoop& loop_;
   Host& host_;

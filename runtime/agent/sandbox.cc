@@ -34,13 +34,13 @@ Result<void> Sandbox::start() {
 }
 
 Result<void> Sandbox::launch_worker() {
-  if (auto cpus = context_.host.sandbox_cpus(identity_.pid)) {
-    cpus_ = *cpus;
+  if (auto seat = context_.host.sandbox_seat(identity_.pid)) {
+    seat_ = *seat;
   } else {
     context_.log.warn("CPUs of the sandbox not found",
-                      {{"sandbox", identity_.id}, {"cause", cpus.error().message}});
+                      {{"sandbox", identity_.id}, {"cause", seat.error().message}});
   }
-  auto worker = context_.host.launch(identity_.id, program_, cpus_, memory_.get());
+  auto worker = context_.host.launch(identity_.id, program_, seat_, memory_.get());
   if (!worker) return pass_on(std::move(worker), "starting a worker");
   auto control = context_.loop.watch((*worker)->control_fd(), [this] { read_report(); });
   auto exit = context_.loop.watch((*worker)->pidfd(), [this] { on_exit(); });
@@ -51,6 +51,7 @@ Result<void> Sandbox::launch_worker() {
   worker_ = std::move(*worker);
   memory_ = worker_->statistics();
   worker_ready_ = false;
+  if (!seat_.cpu_cgroup.empty()) place(seat_);
   control_watch_ = std::move(*control);
   exit_watch_ = std::move(*exit);
   kill_after(context_.times.ready, "it did not become ready");
@@ -219,22 +220,30 @@ void Sandbox::conclude() {
   events_.gone(*this);
 }
 
-void Sandbox::follow_cpus() {
+void Sandbox::follow() {
   if (worker_ == nullptr || state_ == SandboxState::kEnding) return;
-  const auto cpus = context_.host.sandbox_cpus(identity_.pid);
-  if (!cpus || *cpus == cpus_ || refused_cpus_ == *cpus) return;
-  if (const auto placed = context_.host.place(worker_->pid(), *cpus); !placed) {
-    refused_cpus_ = *cpus;
+  const auto seat = context_.host.sandbox_seat(identity_.pid);
+  if (!seat || *seat == seat_ || refused_seat_ == *seat) return;
+  if (!place(*seat)) return;
+  context_.log.info("worker moved with its sandbox", {{"sandbox", identity_.id},
+                                                      {"from", seat_.cpus.list()},
+                                                      {"to", seat->cpus.list()},
+                                                      {"cgroup", seat->cpu_cgroup}});
+  seat_ = *seat;
+  events_.changed();
+}
+
+bool Sandbox::place(const placement::Seat& seat) {
+  const auto placed = context_.host.place(worker_->pid(), seat);
+  if (placed) {
+    refused_seat_.reset();
+  } else {
+    refused_seat_ = seat;
     context_.log.warn(
         "worker not moved",
-        {{"sandbox", identity_.id}, {"cpus", cpus->list()}, {"cause", placed.error().message}});
-    return;
+        {{"sandbox", identity_.id}, {"cpus", seat.cpus.list()}, {"cause", placed.error().message}});
   }
-  context_.log.info("worker moved with its sandbox",
-                    {{"sandbox", identity_.id}, {"from", cpus_.list()}, {"to", cpus->list()}});
-  cpus_ = *cpus;
-  refused_cpus_.reset();
-  events_.changed();
+  return placed.has_value();
 }
 
 SandboxView Sandbox::view() const {
@@ -244,7 +253,7 @@ SandboxView Sandbox::view() const {
           .policy = program_.policy,
           .pid = identity_.pid,
           .worker_pid = worker_ != nullptr ? worker_->pid() : 0,
-          .cpus = cpus_.list(),
+          .cpus = seat_.cpus.list(),
           .listeners = static_cast<std::uint32_t>(listeners_.size()),
           .since = since_,
           .worker_restarts = restarts_,

@@ -68,8 +68,8 @@ class Sandbox {
   void add_listener(UniqueFd listener, pid_t pid);
   // No listener is to come any more.
   void end();
-  // Moves the worker after the sandbox, where its CPUs have changed.
-  void follow_cpus();
+  // Moves the worker after the sandbox, where its CPUs or its cgroup have changed.
+  void follow();
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
   [[nodiscard]] const std::string& policy() const { return program_.policy; }
@@ -88,6 +88,7 @@ class Sandbox {
   [[nodiscard]] Result<void> launch_worker();
   void replace_worker();
   void schedule_replacement();
+  bool place(const placement::Seat& seat);
   void read_report();
   void on_report(const worker::WorkerReport& report);
   void on_ready();
@@ -116,8 +117,8 @@ class Sandbox {
   bool ever_ready_ = false;
   std::uint32_t restarts_ = 0;
   Backoff backoff_;
-  placement::CpuSet cpus_;
-  std::optional<placement::CpuSet> refused_cpus_;  // logged once, not twice a second
+  placement::Seat seat_;
+  std::optional<placement::Seat> refused_seat_;  // logged once, not twice a second
 
   // After worker_: they go before the descriptors that they watch.
   EventLoop::Handle control_watch_;

@@ -8,7 +8,6 @@
 
 #include <utility>
 
-#include "placement/placement.h"
 #include "policy/compile.h"
 #include "policy/policy.h"
 
@@ -46,8 +45,11 @@ class SystemWorker final : public Worker {
 
 }  // namespace
 
-SystemHost::SystemHost(std::string policy_directory, std::string worker_path)
-    : policy_directory_(std::move(policy_directory)), worker_path_(std::move(worker_path)) {}
+SystemHost::SystemHost(std::string policy_directory, std::string worker_path,
+                       placement::Charge charge)
+    : policy_directory_(std::move(policy_directory)),
+      worker_path_(std::move(worker_path)),
+      charge_(charge) {}
 
 Result<emulators::Program> SystemHost::load_program(std::string_view policy) {
   auto loaded = policy::load_policy(policy_directory_, policy);
@@ -57,11 +59,11 @@ Result<emulators::Program> SystemHost::load_program(std::string_view policy) {
 
 Result<std::unique_ptr<Worker>> SystemHost::launch(const std::string& sandbox,
                                                    const emulators::Program& program,
-                                                   const placement::CpuSet& cpus,
+                                                   const placement::Seat& seat,
                                                    const worker::Statistics* predecessor) {
   auto process = worker::WorkerProcess::launch({.worker_path = worker_path_,
                                                 .sandbox = sandbox,
-                                                .cpus = cpus,
+                                                .cpus = seat.cpus,
                                                 .program = &program,
                                                 .predecessor = predecessor});
   if (!process) return pass_on(std::move(process));
@@ -72,12 +74,12 @@ Result<std::unique_ptr<Worker>> SystemHost::launch(const std::string& sandbox,
   return std::make_unique<SystemWorker>(std::move(*process));
 }
 
-Result<placement::CpuSet> SystemHost::sandbox_cpus(pid_t pid) {
-  return placement::sandbox_cpus(pid);
+Result<placement::Seat> SystemHost::sandbox_seat(pid_t pid) {
+  return placement::sandbox_seat(pid, charge_);
 }
 
-Result<void> SystemHost::place(pid_t worker, const placement::CpuSet& cpus) {
-  return placement::place_process(worker, cpus);
+Result<void> SystemHost::place(pid_t worker, const placement::Seat& seat) {
+  return placement::take_seat(worker, seat);
 }
 
 bool SystemHost::is_alive(pid_t pid) {

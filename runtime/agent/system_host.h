@@ -9,20 +9,21 @@ namespace sidecall::agent {
 
 class SystemHost final : public Host {
  public:
-  SystemHost(std::string policy_directory, std::string worker_path);
+  SystemHost(std::string policy_directory, std::string worker_path, placement::Charge charge);
 
   Result<emulators::Program> load_program(std::string_view policy) override;
   Result<std::unique_ptr<Worker>> launch(const std::string& sandbox,
                                          const emulators::Program& program,
-                                         const placement::CpuSet& cpus,
+                                         const placement::Seat& seat,
                                          const worker::Statistics* predecessor) override;
-  Result<placement::CpuSet> sandbox_cpus(pid_t pid) override;
-  Result<void> place(pid_t worker, const placement::CpuSet& cpus) override;
+  Result<placement::Seat> sandbox_seat(pid_t pid) override;
+  Result<void> place(pid_t worker, const placement::Seat& seat) override;
   bool is_alive(pid_t pid) override;
 
  private:
   std::string policy_directory_;
   std::string worker_path_;
+  placement::Charge charge_;
 };
 
 }  // namespace sidecall::agent

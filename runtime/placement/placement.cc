@@ -1,6 +1,7 @@
 #include "placement/placement.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 
 #include <charconv>
@@ -56,6 +57,21 @@ std::set<pid_t> children_of(pid_t pid) {
   return children;
 }
 
+Result<void> join_cgroup(const std::string& directory, pid_t pid) {
+  const auto file = open_file(directory + "/cgroup.procs", O_WRONLY);
+  if (!file) return tl::unexpected<Error>(file.error());
+  auto written = write_fd(file->get(), std::to_string(pid));
+  // It may have ended meanwhile.
+  if (!written && errno == ESRCH) return {};
+  return written;
+}
+
+bool can_pay(const CgroupDirectory& directory, Charge charge) {
+  if (charge == Charge::kAgent) return false;
+  if (directory.version == CgroupVersion::kV1) return true;
+  return charge == Charge::kSandbox;
+}
+
 }  // namespace
 
 Result<CpuSet> sandbox_cpus(pid_t pid) {
@@ -93,6 +109,27 @@ Result<void> place_process(pid_t pid, const CpuSet& cpus) {
     }
     if (!found_more) return {};
   }
+}
+
+Result<Seat> sandbox_seat(pid_t pid, Charge charge) {
+  auto cpus = sandbox_cpus(pid);
+  if (!cpus) return tl::unexpected<Error>(cpus.error());
+  Seat seat{.cpus = *cpus};
+  const auto directory = find_cgroup(pid, "cpu");
+  if (!directory) return tl::unexpected<Error>(directory.error());
+  if (*directory && can_pay(**directory, charge)) seat.cpu_cgroup = (*directory)->path;
+  return seat;
+}
+
+Result<void> take_seat(pid_t pid, const Seat& seat) {
+  if (auto placed = place_process(pid, seat.cpus); !placed) return placed;
+  if (seat.cpu_cgroup.empty()) return {};
+  auto processes = children_of(pid);
+  processes.insert(pid);
+  for (const pid_t process : processes) {
+    if (auto joined = join_cgroup(seat.cpu_cgroup, process); !joined) return joined;
+  }
+  return {};
 }
 
 }  // namespace sidecall::placement

@@ -1,7 +1,10 @@
-// The CPUs of a sandbox, and keeping a worker on them.
+// Where a sandbox's worker belongs, and keeping it there.
 #pragma once
 
 #include <sys/types.h>
+
+#include <cstdint>
+#include <string>
 
 #include "base/result.h"
 #include "placement/cpu_set.h"
@@ -17,5 +20,31 @@ namespace sidecall::placement {
 // inherit it. CPUs that the process's own cpuset excludes are dropped by the kernel; none left over
 // is an error.
 [[nodiscard]] Result<void> place_process(pid_t pid, const CpuSet& cpus);
+
+// Whose share of CPU time a worker's is taken from. Charged to its sandbox, the worker is in the
+// sandbox's own cgroup, and the scheduler changes between caller and worker without leaving the
+// group: a call is then a quarter cheaper, and a sandbox that calls all the time pays for it
+// itself.
+enum class Charge : std::uint8_t {
+  // The sandbox where the cpu controller has a hierarchy of its own (cgroup v1); else the agent. In
+  // cgroup v2 a process has one cgroup for everything: the worker would count against the sandbox's
+  // pids and memory, be killed with it, and keep an init inside from dividing its own cgroup.
+  kAuto,
+  kSandbox,
+  kAgent,
+};
+
+struct Seat {
+  CpuSet cpus;
+  std::string cpu_cgroup{};  // a directory; empty: the worker stays in the cgroup it was started in
+  friend bool operator==(const Seat&, const Seat&) = default;
+};
+
+// The seat that the sandbox of process `pid` has for its worker now.
+[[nodiscard]] Result<Seat> sandbox_seat(pid_t pid, Charge charge);
+
+// Moves process `pid` and its children there. A cgroup that does not take them is an error, with
+// the CPUs set all the same.
+[[nodiscard]] Result<void> take_seat(pid_t pid, const Seat& seat);
 
 }  // namespace sidecall::placement

@@ -30,7 +30,9 @@ Result<UniqueFd> program_memory(const emulators::Program& program) {
 // Between fork and exec in a process that may have other threads: bare system calls only.
 [[noreturn]] void become_worker(const std::array<int, 3>& fds, const char* path, char* const* argv,
                                 const cpu_set_t* cpus) {
-  ::setsid();  // a terminal's signals are for the command, not for its worker
+  // A terminal's signals are for the command, not for its worker. No session of its own: that would
+  // also be a scheduler's autogroup of its own (sched(7)), and changing groups costs every call.
+  ::setpgid(0, 0);
   if (cpus != nullptr) ::sched_setaffinity(0, sizeof *cpus, cpus);
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDIN_FILENO);

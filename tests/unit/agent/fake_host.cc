@@ -84,7 +84,7 @@ Result<emulators::Program> FakeHost::load_program(std::string_view policy) {
 
 Result<std::unique_ptr<Worker>> FakeHost::launch(const std::string& sandbox,
                                                  const emulators::Program& program,
-                                                 const placement::CpuSet& /*cpus*/,
+                                                 const placement::Seat& /*seat*/,
                                                  const worker::Statistics* /*predecessor*/) {
   if (!launches) return failure("no such program");
   const auto pid = static_cast<pid_t>(1000 + workers.size());
@@ -92,13 +92,13 @@ Result<std::unique_ptr<Worker>> FakeHost::launch(const std::string& sandbox,
   return std::make_unique<FakeWorker>(workers.back());
 }
 
-Result<placement::CpuSet> FakeHost::sandbox_cpus(pid_t pid) {
+Result<placement::Seat> FakeHost::sandbox_seat(pid_t pid) {
   if (!is_alive(pid)) return failure("no such process");
-  return placement::CpuSet::parse(cpus);
+  return placement::Seat{.cpus = placement::CpuSet::parse(cpus).value(), .cpu_cgroup = cgroup};
 }
 
-Result<void> FakeHost::place(pid_t worker, const placement::CpuSet& cpu_set) {
-  placed.emplace_back(worker, cpu_set.list());
+Result<void> FakeHost::place(pid_t worker, const placement::Seat& seat) {
+  placed.emplace_back(worker, seat.cpus.list());
   if (!places) return failure("none of these CPUs");
   return {};
 }

@@ -49,10 +49,10 @@ class FakeHost final : public Host {
   Result<emulators::Program> load_program(std::string_view policy) override;
   Result<std::unique_ptr<Worker>> launch(const std::string& sandbox,
                                          const emulators::Program& program,
-                                         const placement::CpuSet& cpus,
+                                         const placement::Seat& seat,
                                          const worker::Statistics* predecessor) override;
-  Result<placement::CpuSet> sandbox_cpus(pid_t pid) override;
-  Result<void> place(pid_t worker, const placement::CpuSet& cpus) override;
+  Result<placement::Seat> sandbox_seat(pid_t pid) override;
+  Result<void> place(pid_t worker, const placement::Seat& seat) override;
   bool is_alive(pid_t pid) override { return dead_pids.count(pid) == 0; }
 
   [[nodiscard]] FakeProcess& worker(std::size_t index) { return *workers.at(index); }
@@ -63,6 +63,7 @@ class FakeHost final : public Host {
   bool launches = true;
   bool places = true;
   std::string cpus = "0";
+  std::string cgroup{};
   std::vector<std::pair<pid_t, std::string>> placed;
 };
 

@@ -258,6 +258,13 @@ TEST_F(RegistryTest, TheWorkerFollowsTheCpusOfItsSandbox) {
   EXPECT_TRUE(log_.has("worker moved with its sandbox"));
 }
 
+TEST_F(RegistryTest, TheWorkerIsPutIntoTheCgroupOfItsSandboxAtOnce) {
+  host_.cgroup = "/sys/fs/cgroup/cpu/web";
+  Pipe pipe;
+  serve("web", pipe);
+  EXPECT_THAT(host_.placed, ElementsAre(std::pair(host_.worker(0).pid, std::string("0"))));
+}
+
 TEST_F(RegistryTest, CpusThatTheWorkerCannotHaveAreTriedOnce) {
   host_.places = false;
   Pipe pipe;

@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <thread>
+
+#include "placement/cgroup.h"
 
 namespace sidecall::placement {
 namespace {
@@ -126,6 +129,69 @@ TEST(SandboxCpus, OfAProcessThatHasGoneAreAnError) {
   const auto cpus = sandbox_cpus(pid);
   ASSERT_FALSE(cpus);
   EXPECT_THAT(cpus.error().message, HasSubstr(std::to_string(pid)));
+}
+
+std::string cgroup_of(pid_t pid) {
+  const auto found = find_cgroup(pid, "cpu");
+  return found && *found ? (*found)->path : "";
+}
+
+// A cgroup of the cpu controller below our own, v1 as `Charge::kAuto` wants it.
+class CpuCgroup {
+ public:
+  CpuCgroup() {
+    const auto ours = find_cgroup(::getpid(), "cpu");
+    if (!ours || !*ours || (*ours)->version != CgroupVersion::kV1) return;
+    path_ = (*ours)->path + "/sidecall-placement-test-" + std::to_string(::getpid());
+    if (::mkdir(path_.c_str(), 0755) != 0) path_.clear();
+  }
+  ~CpuCgroup() {
+    // A process that has just been reaped may be in it for a moment longer.
+    while (!path_.empty() && ::rmdir(path_.c_str()) != 0 && errno == EBUSY) ::usleep(1000);
+  }
+  CpuCgroup(const CpuCgroup&) = delete;
+  CpuCgroup& operator=(const CpuCgroup&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(TakeSeat, PutsAProcessAndItsChildIntoTheCgroupOfTheSandbox) {
+  const CpuCgroup cgroup;
+  if (cgroup.path().empty()) GTEST_SKIP() << "no writable cgroup v1 with the cpu controller";
+  const Child sandbox;
+  const Child worker;
+  auto seat = sandbox_seat(sandbox.pid(), Charge::kAuto);
+  ASSERT_TRUE(seat) << seat.error().message;
+  seat->cpu_cgroup = cgroup.path();
+  ASSERT_TRUE(take_seat(sandbox.pid(), *seat));
+
+  seat = sandbox_seat(sandbox.pid(), Charge::kAuto);
+  ASSERT_TRUE(seat) << seat.error().message;
+  EXPECT_EQ(seat->cpu_cgroup, cgroup.path());
+  const auto taken = take_seat(worker.pid(), *seat);
+  ASSERT_TRUE(taken) << taken.error().message;
+  EXPECT_EQ(cgroup_of(worker.pid()), cgroup.path());
+  EXPECT_EQ(cgroup_of(worker.own_child()), cgroup.path());
+}
+
+TEST(TakeSeat, AgentChargedWorkersStayInTheirCgroup) {
+  const auto seat = sandbox_seat(::getpid(), Charge::kAgent);
+  ASSERT_TRUE(seat) << seat.error().message;
+  EXPECT_EQ(seat->cpu_cgroup, "");
+  const Child worker;
+  const std::string before = cgroup_of(worker.pid());
+  ASSERT_TRUE(take_seat(worker.pid(), *seat));
+  EXPECT_EQ(cgroup_of(worker.pid()), before);
+}
+
+TEST(TakeSeat, ACgroupThatHasGoneIsAnErrorThatNamesIt) {
+  const Child worker;
+  const auto taken =
+      take_seat(worker.pid(), {.cpus = affinity_of(0), .cpu_cgroup = "/sys/fs/cgroup/gone"});
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error().message, HasSubstr("/sys/fs/cgroup/gone"));
 }
 
 }  // namespace
