@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -38,8 +39,9 @@ Result<void> send_with_fds(int socket, std::string_view bytes, std::span<const i
 
 SysResult<Received> try_receive_with_fds(int socket, std::size_t limit) {
   Received received;
-  received.bytes.resize(limit);
-  iovec part{.iov_base = received.bytes.data(), .iov_len = limit};
+  // Not filled: most messages are a thousandth of what there is room for.
+  std::array<char, kMostBytesReceived> room;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  iovec part{.iov_base = room.data(), .iov_len = std::min(limit, room.size())};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFdsReceived * sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
@@ -51,7 +53,7 @@ SysResult<Received> try_receive_with_fds(int socket, std::size_t limit) {
     count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   } while (count < 0 && errno == EINTR);
   if (count < 0) return sys_failure(errno);
-  received.bytes.resize(static_cast<std::size_t>(count));
+  received.bytes.assign(room.data(), static_cast<std::size_t>(count));
   received.fds_cut = (message.msg_flags & MSG_CTRUNC) != 0;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {

@@ -19,6 +19,7 @@ struct Received {
 };
 
 inline constexpr std::size_t kMostFdsReceived = 4;
+inline constexpr std::size_t kMostBytesReceived = std::size_t{128} << 10U;
 
 // One message, with `fd` unless that is negative. `fd` stays the caller's. Never raises SIGPIPE.
 [[nodiscard]] Result<void> send_with_fd(int socket, std::string_view bytes, int fd);
@@ -27,7 +28,8 @@ inline constexpr std::size_t kMostFdsReceived = 4;
 [[nodiscard]] Result<void> send_with_fds(int socket, std::string_view bytes,
                                          std::span<const int> fds);
 
-// One recvmsg(2) of at most `limit` bytes. EAGAIN on a non-blocking socket comes as its errno.
+// One recvmsg(2) of at most `limit` bytes, or kMostBytesReceived. EAGAIN on a non-blocking socket
+// comes as its errno.
 [[nodiscard]] SysResult<Received> try_receive_with_fds(int socket, std::size_t limit);
 // The same for a blocking socket.
 [[nodiscard]] Result<Received> receive_with_fds(int socket, std::size_t limit);

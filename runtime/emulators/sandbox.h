@@ -1,6 +1,10 @@
 // What the emulators know of the sandbox they serve.
 #pragma once
 
+#include <sys/sysinfo.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -17,6 +21,8 @@ struct Resources {
   std::uint64_t swap_used = 0;
   std::optional<std::uint64_t> processes;
   std::uint64_t uptime_seconds = 0;  // since its first process started
+  // What sysinfo(2) says outside of it: a struct sysinfo, whose flexible end no class may have.
+  std::array<std::byte, sizeof(struct sysinfo)> host{};
 };
 
 // The seam to what the worker keeps of the sandbox: its cgroups, its mounts. May be called from any

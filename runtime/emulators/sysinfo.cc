@@ -8,6 +8,7 @@
 #include <sys/sysinfo.h>
 
 #include <array>
+#include <bit>
 #include <span>
 
 #include "emulators/sysinfo_figures.h"
@@ -18,10 +19,9 @@ namespace {
 class SysinfoEmulator final : public Emulator {
  public:
   Outcome emulate(const Call& call, Environment& environment) const override {
-    struct sysinfo info {};
-    if (::sysinfo(&info) != 0) return errno_failure("sysinfo");
     const auto resources = environment.sandbox.resources();
     if (!resources) return tl::unexpected<Error>(resources.error());
+    auto info = std::bit_cast<struct sysinfo>(resources->host);
     apply_limits(info, *resources);
     const auto written = [&] {
       if (!kernel::is_32_bit(call.abi)) {
@@ -49,8 +49,8 @@ Row sysinfo_row() {
       .options = {},
       .summary = "shows the sandbox's memory and swap limits, process count and uptime",
       .notes =
-          "Limits and use come from the sandbox's cgroups (v1 or v2), at most 100 ms old; the load "
-          "averages stay the host's.",
+          "Limits and use come from the sandbox's cgroups (v1 or v2); the load averages stay the "
+          "host's. All figures are at most 100 ms old.",
       .example = R"({"rules": [{"emulate": "sysinfo"}]})",
       .make = [](const Options&) -> Result<std::unique_ptr<Emulator>> {
         return std::make_unique<SysinfoEmulator>();

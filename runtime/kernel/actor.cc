@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
+#include <vector>
 
 #include "kernel/filesystem_ids.h"
 #include "kernel/kernel_files.h"
@@ -68,8 +70,27 @@ class KernelActor final : public Actor {
     if (!go_to(view.root)) return false;
     if (view.base && ::fchdir(view.base.get()) != 0) return false;
     ::umask(ids.umask);
-    if (::syscall(SYS_setgroups, ids.groups.size(), ids.groups.data()) != 0) return false;
-    return set_filesystem_group(ids.fsgid) && set_filesystem_user(ids.fsuid);
+    return take_ids(ids);
+  }
+
+  // Most callers are the last one again, and each change makes the kernel copy the credentials.
+  bool take_ids(const Credentials& ids) {
+    if (groups_ != ids.groups) {
+      groups_.reset();
+      if (::syscall(SYS_setgroups, ids.groups.size(), ids.groups.data()) != 0) return false;
+      groups_ = ids.groups;
+    }
+    if (fsgid_ != ids.fsgid) {
+      fsgid_.reset();
+      if (!set_filesystem_group(ids.fsgid)) return false;
+      fsgid_ = ids.fsgid;
+    }
+    if (fsuid_ != ids.fsuid) {
+      fsuid_.reset();
+      if (!set_filesystem_user(ids.fsuid)) return false;
+      fsuid_ = ids.fsuid;
+    }
+    return true;
   }
 
   static bool go_to(const UniqueFd& root) {
@@ -80,6 +101,10 @@ class KernelActor final : public Actor {
   UniqueFd proc_;
   UniqueFd own_root_;
   UniqueFd own_mounts_;  // the mount namespace
+  // What the thread has now, where that is known.
+  std::optional<std::vector<gid_t>> groups_;
+  std::optional<gid_t> fsgid_;
+  std::optional<uid_t> fsuid_;
 };
 
 }  // namespace

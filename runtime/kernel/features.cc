@@ -53,7 +53,8 @@ void probe_call(Listener& listener, std::vector<Feature>& features) {
   const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   const auto namespaces = sandbox_namespaces(proc.get(), got->tid);
   if (namespaces) {
-    KernelTarget target(listener, *namespaces, got->id, got->tid);
+    ThreadCache threads;
+    KernelTarget target(listener, *namespaces, threads, got->id, got->tid);
     std::array<std::byte, kProbe.size()> copy{};
     const auto read = target.read(got->args[0], copy);
     features.push_back(say("target memory", read.has_value(), true,

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
+#include <utility>
 
 #include "kernel/filesystem_ids.h"
 #include "kernel/mount_calls.h"
@@ -70,6 +72,7 @@ class KernelHostActions final : public HostActions {
 
   FileAttributes& attributes() override { return attributes_; }
   SysResult<void> change_owner(int file, const OwnerChange& wanted) override {
+    own_.reset();
     return owners_.change(file, wanted);
   }
 
@@ -124,7 +127,11 @@ class KernelHostActions final : public HostActions {
     const auto group = ids_.groups.outside(owner.group);
     if (!user || !group) return sys_failure(EOVERFLOW);
     ::umask(owner.umask);
+    // Most things are made for whom the last was, and each change copies the credentials.
+    if (own_ == std::pair(*user, *group)) return {};
+    own_.reset();
     if (!set_filesystem_group(*group) || !set_filesystem_user(*user)) return sys_failure(errno);
+    own_ = std::pair(*user, *group);
     return {};
   }
 
@@ -133,6 +140,7 @@ class KernelHostActions final : public HostActions {
   HostOwners owners_;
   HostMounts mounts_;
   HostSchedule schedule_;
+  std::optional<std::pair<uid_t, gid_t>> own_;  // the thread's, where they are known
 };
 
 }  // namespace

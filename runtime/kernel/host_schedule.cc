@@ -68,7 +68,7 @@ SysResult<bool> HostSchedule::is_ours(const ThreadDirectory& directory) const {
   }
   struct stat ours {};
   if (::fstat(user_namespace_, &ours) != 0) return sys_failure(errno);
-  return *theirs == NamespaceId{.device = ours.st_dev, .inode = ours.st_ino};
+  return *theirs == NamespaceId{.inode = ours.st_ino};
 }
 
 SysResult<void> HostSchedule::on(pid_t thread, FunctionRef<int()> act) const {

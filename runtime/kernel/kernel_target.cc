@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 
 #include "base/file.h"
@@ -110,22 +109,29 @@ SysResult<T> KernelTarget::while_waiting(SysResult<T> result) {
 }
 
 template <typename T>
-SysResult<T> KernelTarget::of_descriptor(SysResult<T> result) {
-  auto looked = while_waiting(std::move(result));
-  // The thread is there, as while_waiting found: what is missing is the descriptor.
+SysResult<T> KernelTarget::of_descriptor(SysResult<T> looked) {
+  // Where the thread is there, what is missing is the descriptor.
   if (!looked && looked.error().value == ESRCH && listener_.is_waiting(id_)) {
     return sys_failure(EBADF);
   }
   return looked;
 }
 
-SysResult<ThreadDirectory*> KernelTarget::pinned() {
-  if (!directory_) {
+template <typename Look>
+std::invoke_result_t<Look&, const ThreadDirectory&> KernelTarget::look(Look look) {
+  if (directory_ == nullptr) {
+    directory_ = threads_.find(tid_);
+    if (directory_ != nullptr) {
+      // A thread that is there has its number to itself: it is the caller, if that waits after
+      // this.
+      auto looked = look(*directory_);
+      if (looked || looked.error().value != ESRCH) return while_waiting(std::move(looked));
+    }
     auto opened = while_waiting(ThreadDirectory::open(namespaces_.proc.get(), tid_));
     if (!opened) return tl::unexpected<Errno>(opened.error());
-    directory_ = std::move(*opened);
+    directory_ = &threads_.keep(tid_, std::move(*opened));
   }
-  return &*directory_;
+  return while_waiting(look(*directory_));
 }
 
 SysResult<void> KernelTarget::read(std::uint64_t address, std::span<std::byte> into) {
@@ -186,14 +192,11 @@ SysResult<void> KernelTarget::write(std::uint64_t address, std::span<const std::
   }
   // Through /proc/TID/mem, whose descriptor stays bound to this address space: a write by thread
   // number could reach whoever has the number next.
-  const auto directory = pinned();
-  if (!directory) return tl::unexpected<Errno>(directory.error());
-  const auto maps = (*directory)->open_file("maps", O_RDONLY);
+  const auto maps = look([](const auto& its) { return its.open_file("maps", O_RDONLY); });
   if (!maps) return tl::unexpected<Errno>(maps.error());
   if (auto writable = check_writable(maps->get(), address, data.size()); !writable) return writable;
-  const auto memory = (*directory)->open_file("mem", O_RDWR);
+  const auto memory = look([](const auto& its) { return its.open_file("mem", O_RDWR); });
   if (!memory) return tl::unexpected<Errno>(memory.error());
-  if (!listener_.is_waiting(id_)) return sys_failure(ESRCH);
   const ssize_t written =
       ::pwrite(memory->get(), data.data(), data.size(), static_cast<off_t>(address));
   if (written != static_cast<ssize_t>(data.size())) return sys_failure(EFAULT);
@@ -201,44 +204,33 @@ SysResult<void> KernelTarget::write(std::uint64_t address, std::span<const std::
 }
 
 SysResult<Credentials> KernelTarget::credentials() {
-  const auto directory = pinned();
-  if (!directory) return tl::unexpected<Errno>(directory.error());
-  return while_waiting((*directory)->credentials());
+  return look([](const auto& its) { return its.credentials(); });
 }
 
 SysResult<bool> KernelTarget::in_sandbox_user_namespace() {
-  const auto directory = pinned();
-  if (!directory) return tl::unexpected<Errno>(directory.error());
-  const auto user = (*directory)->namespace_id("ns/user");
-  if (!user) return tl::unexpected<Errno>(user.error());
-  return *user == namespaces_.user;
+  return look([](const auto& its) { return its.namespace_id("ns/user"); })
+      .map([&](NamespaceId user) { return user == namespaces_.user; });
 }
 
 SysResult<bool> KernelTarget::in_sandbox_pid_namespace() {
-  const auto directory = pinned();
-  if (!directory) return tl::unexpected<Errno>(directory.error());
-  const auto pids = (*directory)->namespace_id("ns/pid");
-  if (!pids) return tl::unexpected<Errno>(pids.error());
-  return *pids == namespaces_.pids;
+  return look([](const auto& its) { return its.namespace_id("ns/pid"); })
+      .map([&](NamespaceId pids) { return pids == namespaces_.pids; });
 }
 
 SysResult<UniqueFd> KernelTarget::open_namespace(const char* name) {
-  const auto directory = pinned();
-  if (!directory) return tl::unexpected<Errno>(directory.error());
-  return while_waiting((*directory)->open_file((std::string("ns/") + name).c_str(), O_RDONLY));
+  const std::string path = std::string("ns/") + name;
+  return look([&](const auto& its) { return its.open_file(path.c_str(), O_RDONLY); });
 }
 
 SysResult<utsname> KernelTarget::uts() {
-  const auto directory = pinned();
-  if (!directory) return tl::unexpected<Errno>(directory.error());
-  const auto uts = (*directory)->namespace_id("ns/uts");
+  const auto uts = look([](const auto& its) { return its.namespace_id("ns/uts"); });
   if (!uts) return tl::unexpected<Errno>(uts.error());
   utsname names{};
   if (*uts == namespaces_.own_uts) {
     if (::uname(&names) != 0) return sys_failure(errno);
     return names;
   }
-  const auto theirs = (*directory)->open_file("ns/uts", O_RDONLY);
+  const auto theirs = look([](const auto& its) { return its.open_file("ns/uts", O_RDONLY); });
   if (!theirs) return tl::unexpected<Errno>(theirs.error());
   const UniqueFd ours(::openat(namespaces_.proc.get(), "thread-self/ns/uts", O_RDONLY | O_CLOEXEC));
   if (!ours || ::setns(theirs->get(), CLONE_NEWUTS) != 0) return sys_failure(errno);
@@ -250,17 +242,7 @@ SysResult<utsname> KernelTarget::uts() {
 }
 
 SysResult<std::uint32_t> KernelTarget::personality() {
-  const auto directory = pinned();
-  if (!directory) return tl::unexpected<Errno>(directory.error());
-  const auto file = (*directory)->open_file("personality", O_RDONLY);
-  if (!file) return tl::unexpected<Errno>(file.error());
-  std::array<char, 9> text{};  // eight hexadecimal digits and a newline
-  const ssize_t length = ::read(file->get(), text.data(), text.size());
-  if (length < 0) return sys_failure(errno);
-  std::uint32_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + length, number, 16);
-  if (parsed.ec != std::errc()) return sys_failure(EIO);
-  return number;
+  return look([](const auto& its) { return its.personality(); });
 }
 
 SysResult<pid_t> KernelTarget::thread_of(pid_t number) {
@@ -295,29 +277,24 @@ SysResult<std::size_t> KernelTarget::proc_level(const Credentials& credentials) 
 }
 
 SysResult<UniqueFd> KernelTarget::root() {
-  const auto directory = pinned();
-  if (!directory) return tl::unexpected<Errno>(directory.error());
-  return while_waiting((*directory)->open_file("root", O_PATH | O_DIRECTORY));
+  return look([](const auto& its) { return its.open_file("root", O_PATH | O_DIRECTORY); });
 }
 
 SysResult<UniqueFd> KernelTarget::working_directory() {
-  const auto directory = pinned();
-  if (!directory) return tl::unexpected<Errno>(directory.error());
-  return while_waiting((*directory)->open_file("cwd", O_PATH | O_DIRECTORY));
+  return look([](const auto& its) { return its.open_file("cwd", O_PATH | O_DIRECTORY); });
 }
 
 SysResult<UniqueFd> KernelTarget::descriptor(int number) {
   if (number < 0) return sys_failure(EBADF);
-  const auto directory = pinned();
-  if (!directory) return tl::unexpected<Errno>(directory.error());
   const std::string name = "fd/" + std::to_string(number);
-  return of_descriptor((*directory)->open_file(name.c_str(), O_PATH));
+  return of_descriptor(look([&](const auto& its) { return its.open_file(name.c_str(), O_PATH); }));
 }
 
 SysResult<UniqueFd> KernelTarget::open_descriptor(int number) {
   auto opened = descriptor(number);
   if (!opened) return opened;
-  const auto flags = of_descriptor((*pinned())->descriptor_flags(number));
+  const auto flags =
+      of_descriptor(look([&](const auto& its) { return its.descriptor_flags(number); }));
   if (!flags) return tl::unexpected<Errno>(flags.error());
   if ((*flags & O_PATH) != 0) return sys_failure(EBADF);
   return opened;

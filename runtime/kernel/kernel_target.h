@@ -2,10 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <type_traits>
 
 #include "kernel/listener.h"
 #include "kernel/target.h"
+#include "kernel/thread_cache.h"
 #include "kernel/thread_directory.h"
 
 namespace sidecall::kernel {
@@ -32,11 +33,12 @@ struct SandboxNamespaces {
 [[nodiscard]] SysResult<void> join_uts_namespace(SandboxNamespaces& namespaces);
 
 // The thread of one notification. Opens nothing before it is asked for something. Keeps references
-// to the listener and the namespaces; lives on one thread.
+// to its arguments; lives on one thread, whose `threads` are.
 class KernelTarget final : public Target {
  public:
-  KernelTarget(Listener& listener, const SandboxNamespaces& namespaces, std::uint64_t id, pid_t tid)
-      : listener_(listener), namespaces_(namespaces), id_(id), tid_(tid) {}
+  KernelTarget(Listener& listener, const SandboxNamespaces& namespaces, ThreadCache& threads,
+               std::uint64_t id, pid_t tid)
+      : listener_(listener), namespaces_(namespaces), threads_(threads), id_(id), tid_(tid) {}
 
   [[nodiscard]] SysResult<void> read(std::uint64_t address, std::span<std::byte> into) override;
   [[nodiscard]] SysResult<std::string> read_string(std::uint64_t address,
@@ -58,20 +60,22 @@ class KernelTarget final : public Target {
   [[nodiscard]] SysResult<UniqueFd> open_descriptor(int number) override;
 
  private:
-  // The thread's directory, pinned: opened, and the notification found waiting after that.
-  [[nodiscard]] SysResult<ThreadDirectory*> pinned();
+  // What `look` finds in the thread's directory, with the notification found waiting after it.
+  template <typename Look>
+  [[nodiscard]] std::invoke_result_t<Look&, const ThreadDirectory&> look(Look look);
   // `result`, or ESRCH where the caller has gone meanwhile.
   template <typename T>
   [[nodiscard]] SysResult<T> while_waiting(SysResult<T> result);
   // Of a look at one of the caller's descriptors: also EBADF where it has no such one.
   template <typename T>
-  [[nodiscard]] SysResult<T> of_descriptor(SysResult<T> result);
+  [[nodiscard]] SysResult<T> of_descriptor(SysResult<T> looked);
 
   Listener& listener_;
   const SandboxNamespaces& namespaces_;
+  ThreadCache& threads_;
   std::uint64_t id_;
   pid_t tid_;
-  std::optional<ThreadDirectory> directory_;
+  const ThreadDirectory* directory_ = nullptr;  // in threads_; pinned once it is not null
 };
 
 }  // namespace sidecall::kernel

@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 // Newer than the headers of the oldest distribution that we build on; include/uapi/linux/seccomp.h.
@@ -119,6 +121,16 @@ std::span<std::byte> NotificationBuffer::notification() {
 bool is_listener(int fd) {
   std::uint64_t id = 0;  // the kernel's ids are random 64-bit numbers that count up
   return ::ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) != 0 && errno == ENOENT;
+}
+
+bool receive_tells_end() {
+  utsname names{};
+  unsigned major = 0;
+  unsigned minor = 0;
+  if (::uname(&names) != 0) return false;
+  if (std::sscanf(names.release, "%u.%u", &major, &minor) != 2)
+    return false;  // NOLINT(cert-err34-c)
+  return major > 6 || (major == 6 && minor >= 11);
 }
 
 Result<std::unique_ptr<Listener>> open_listener(UniqueFd fd) {

@@ -90,6 +90,10 @@ class Listener {
   [[nodiscard]] virtual bool hung_up() = 0;
 };
 
+// Whether a blocked receive() returns once no task uses the filter any more (Linux 6.11). Where
+// not, only poll(2) tells.
+[[nodiscard]] bool receive_tells_end();
+
 // The real one. Owns `fd`; an fd that is no seccomp listener is an error.
 [[nodiscard]] Result<std::unique_ptr<Listener>> open_listener(UniqueFd fd);
 

@@ -17,9 +17,8 @@
 
 namespace sidecall::kernel {
 
-// Identity of a namespace: the device and inode of its nsfs file.
+// Identity of a namespace: the inode of its file, on the one nsfs that there is.
 struct NamespaceId {
-  std::uint64_t device = 0;
   std::uint64_t inode = 0;
   friend bool operator==(const NamespaceId&, const NamespaceId&) = default;
 };

@@ -106,18 +106,50 @@ SysResult<UniqueFd> ThreadDirectory::open_file(const char* name, int flags) cons
 }
 
 SysResult<NamespaceId> ThreadDirectory::namespace_id(const char* name) const {
-  struct stat status {};
-  if (::fstatat(fd_.get(), name, &status, 0) != 0) return sys_failure(as_seen(errno));
-  return NamespaceId{.device = status.st_dev, .inode = status.st_ino};
+  // "user:[4026531837]". Read and not followed, which would make an inode of it first.
+  std::array<char, 64> text{};
+  const ssize_t length = ::readlinkat(fd_.get(), name, text.data(), text.size());
+  if (length < 0) return sys_failure(as_seen(errno));
+  std::string_view link(text.data(), static_cast<std::size_t>(length));
+  link.remove_prefix(std::min(link.find('[') + 1, link.size()));
+  const auto inode = next_number<std::uint64_t>(link);
+  if (!inode) return sys_failure(EIO);
+  return NamespaceId{.inode = *inode};
+}
+
+SysResult<std::size_t> ThreadDirectory::read_kept(UniqueFd& kept, const char* name,
+                                                  std::span<char> into) const {
+  if (!kept) {
+    auto file = open_file(name, O_RDONLY);
+    if (!file) return tl::unexpected<Errno>(file.error());
+    kept = std::move(*file);
+  }
+  const ssize_t length = ::pread(kept.get(), into.data(), into.size(), 0);
+  if (length < 0) return sys_failure(as_seen(errno));
+  return static_cast<std::size_t>(length);
 }
 
 SysResult<Credentials> ThreadDirectory::credentials() const {
-  auto file = open_file("status", O_RDONLY);
-  if (!file) return tl::unexpected<Errno>(file.error());
+  std::array<char, 4096> usual;
+  const auto length = read_kept(status_, "status", usual);
+  if (!length) return tl::unexpected<Errno>(length.error());
+  if (*length < usual.size()) return parse_status({usual.data(), *length});
   // 65,536 supplementary groups are the kernel's limit (NGROUPS_MAX), 11 characters each.
-  const auto text = read_fd(file->get(), 1U << 20U);
-  if (!text) return sys_failure(ESRCH);
-  return parse_status(*text);
+  std::string text(1U << 20U, '\0');
+  const auto all = read_kept(status_, "status", text);
+  if (!all) return tl::unexpected<Errno>(all.error());
+  if (*all == text.size()) return sys_failure(EIO);
+  return parse_status({text.data(), *all});
+}
+
+SysResult<std::uint32_t> ThreadDirectory::personality() const {
+  std::array<char, 9> text{};  // eight hexadecimal digits and a newline
+  const auto length = read_kept(personality_, "personality", text);
+  if (!length) return tl::unexpected<Errno>(length.error());
+  std::string_view digits(text.data(), *length);
+  const auto number = next_number<std::uint32_t>(digits, 16);
+  if (!number) return sys_failure(EIO);
+  return *number;
 }
 
 SysResult<int> ThreadDirectory::descriptor_flags(int number) const {

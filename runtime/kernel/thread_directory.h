@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -22,12 +24,21 @@ class ThreadDirectory {
   [[nodiscard]] SysResult<UniqueFd> open_file(const char* name, int flags) const;
   [[nodiscard]] SysResult<NamespaceId> namespace_id(const char* name) const;
   [[nodiscard]] SysResult<Credentials> credentials() const;
+  // personality(2).
+  [[nodiscard]] SysResult<std::uint32_t> personality() const;
   // O_* of the thread's descriptor `number`.
   [[nodiscard]] SysResult<int> descriptor_flags(int number) const;
 
  private:
   explicit ThreadDirectory(UniqueFd fd) : fd_(std::move(fd)) {}
+  // Reads a file from its start through `kept`, which is opened the first time: that costs more
+  // than a small file's content.
+  [[nodiscard]] SysResult<std::size_t> read_kept(UniqueFd& kept, const char* name,
+                                                 std::span<char> into) const;
+
   UniqueFd fd_;
+  mutable UniqueFd status_;
+  mutable UniqueFd personality_;
 };
 
 // From the text of /proc/TID/status; EINVAL where a line that is needed is missing or malformed.

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "emulators/emulator.h"
 #include "kernel/actor.h"
+#include "kernel/thread_cache.h"
 
 namespace sidecall::worker {
 
@@ -20,6 +21,7 @@ namespace sidecall::worker {
 struct Acting {
   std::unique_ptr<kernel::Actor> actor;
   std::unique_ptr<emulators::Helper> helper;  // null where the policy needs none
+  std::unique_ptr<kernel::ThreadCache> threads = std::make_unique<kernel::ThreadCache>();
 };
 
 // Threads are started when all are busy, up to `most`; what comes then waits its turn. They stay.

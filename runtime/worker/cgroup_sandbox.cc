@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <csignal>
 #include <ctime>
@@ -134,6 +135,9 @@ emulators::Resources CgroupSandbox::read_all() const {
       std::chrono::duration_cast<std::chrono::seconds>(clock_now(CLOCK_BOOTTIME)).count();
   now.uptime_seconds =
       minus(static_cast<std::uint64_t>(since_boot), started_ticks_ / ticks_a_second);
+  struct sysinfo host {};
+  static_cast<void>(::sysinfo(&host));  // fails for a bad address alone
+  now.host = std::bit_cast<decltype(now.host)>(host);
   return now;
 }
 

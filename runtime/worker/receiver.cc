@@ -8,18 +8,21 @@ namespace {
 
 class KernelTargets final : public TargetSource {
  public:
-  KernelTargets(kernel::Listener& listener, const kernel::SandboxNamespaces& namespaces)
-      : listener_(listener), namespaces_(namespaces) {}
+  KernelTargets(kernel::Listener& listener, const kernel::SandboxNamespaces& namespaces,
+                kernel::ThreadCache& threads)
+      : listener_(listener), namespaces_(namespaces), threads_(threads) {}
 
   emulators::Outcome with_target(const kernel::Notification& notification,
                                  FunctionRef<emulators::Outcome(kernel::Target&)> act) override {
-    kernel::KernelTarget target(listener_, namespaces_, notification.id, notification.tid);
+    kernel::KernelTarget target(listener_, namespaces_, threads_, notification.id,
+                                notification.tid);
     return act(target);
   }
 
  private:
   kernel::Listener& listener_;
   const kernel::SandboxNamespaces& namespaces_;
+  kernel::ThreadCache& threads_;
 };
 
 }  // namespace
@@ -57,7 +60,8 @@ void Receiver::run() {
   if (!sizes) return parts_.report(sizes.error().message);
   shared_->sizes = *sizes;
 
-  KernelTargets targets(*shared_->listener, namespaces_);
+  kernel::ThreadCache threads;
+  KernelTargets targets(*shared_->listener, namespaces_, threads);
   JournalSlot* const slot = parts_.statistics.journal().take(options_.tag);
   Server server(parts_, *shared_->listener, targets,
                 slot != nullptr ? kernel::NotificationBuffer(shared_->sizes, slot->notification)
@@ -87,7 +91,7 @@ void Receiver::submit(const PendingCall& call, JournalSlot* slot) {
   pool_.submit([parts = parts_, shared = shared_, &namespaces = namespaces_, call,
                 slot](const Acting& acting) {
     if (slot != nullptr) slot->acting = 1;
-    KernelTargets targets(*shared->listener, namespaces);
+    KernelTargets targets(*shared->listener, namespaces, *acting.threads);
     Server server(parts, *shared->listener, targets, kernel::NotificationBuffer(shared->sizes));
     server.serve(call, &acting);
     if (slot != nullptr) Journal::release(*slot);

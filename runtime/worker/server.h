@@ -33,7 +33,7 @@ class TargetSource {
 struct PendingCall {
   kernel::Notification notification;
   Decision decision;
-  std::uint64_t received_ns = 0;  // CLOCK_MONOTONIC
+  std::uint64_t received_ns = 0;  // CLOCK_MONOTONIC; 0 where the call is not timed
 };
 
 // What a thread serves with. All references outlive the thread.
@@ -66,8 +66,11 @@ class Server {
 
  private:
   [[nodiscard]] emulators::Outcome outcome_of(const PendingCall& call, const Acting* acting);
+  [[nodiscard]] bool is_timed(const Decision& decision) const;
+  void answer_as_declared(const PendingCall& call);
   void answer(const PendingCall& call, const emulators::Outcome& outcome);
-  void count(const PendingCall& call, const emulators::Outcome& outcome, bool answered);
+  void count(const PendingCall& call, emulators::VerdictKind kind, bool answered);
+  void count_failure(const PendingCall& call);
 
   ServerParts parts_;
   kernel::Listener& listener_;

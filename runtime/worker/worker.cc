@@ -61,6 +61,7 @@ std::vector<pollfd> Worker::poll_set() const {
   set.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
   // Of no events: only POLLHUP is told, and notifications do not wake this thread.
   for (const auto& [tag, served] : served_) {
+    if (!served.watch) continue;
     set.push_back({.fd = served.hung_up ? -1 : served.watch.get(), .events = 0, .revents = 0});
   }
   return set;
@@ -121,8 +122,11 @@ void Worker::read_control() {
 }
 
 Result<void> Worker::add_listener(const ToWorker& message, UniqueFd fd) {
-  UniqueFd watch(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
-  if (!watch) return errno_failure("duplicating a listener");
+  UniqueFd watch;
+  if (!receive_tells_end_) {
+    watch = UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+    if (!watch) return errno_failure("duplicating a listener");
+  }
   auto listener = kernel::open_listener(std::move(fd));
   if (!listener) return pass_on(std::move(listener));
   // Once: what has been half done is not tried again.

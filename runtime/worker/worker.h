@@ -39,7 +39,8 @@ class Worker {
  private:
   struct Served {
     std::unique_ptr<Receiver> receiver;
-    UniqueFd watch;  // the listener once more, for its POLLHUP
+    // The listener once more, for its POLLHUP; none where receive_tells_end_.
+    UniqueFd watch;
     bool hung_up = false;
   };
 
@@ -63,6 +64,8 @@ class Worker {
   const bool sync_wake_up_;
   const Statistics statistics_;
   UniqueFd control_;
+  // A thread that waits in poll(2) on a listener adds to the cost of each of its calls.
+  const bool receive_tells_end_ = kernel::receive_tells_end();
   UniqueFd wake_;  // eventfd: something is in ended_
   const std::function<void(const std::string&)> report_;
   CgroupSandbox sandbox_;

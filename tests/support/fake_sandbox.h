@@ -1,6 +1,7 @@
 // An emulators::Sandbox whose figures the test sets.
 #pragma once
 
+#include <bit>
 #include <optional>
 
 #include "emulators/sandbox.h"
@@ -16,7 +17,11 @@ class FakeSandbox final : public emulators::Sandbox {
 
   [[nodiscard]] Result<emulators::Resources> resources() const override {
     if (error) return tl::unexpected<Error>(*error);
-    return figures;
+    emulators::Resources now = figures;
+    struct sysinfo host {};
+    static_cast<void>(::sysinfo(&host));
+    now.host = std::bit_cast<decltype(now.host)>(host);
+    return now;
   }
   [[nodiscard]] bool has_own_user_namespace() const override { return own_user_namespace; }
   [[nodiscard]] emulators::MountLedger& mounts() const override { return ledger; }
