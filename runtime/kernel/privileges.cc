@@ -6,6 +6,8 @@
 
 #include <memory>
 
+#include "kernel/own_filter.h"
+
 namespace sidecall::kernel {
 namespace {
 
@@ -56,7 +58,7 @@ Result<void> drop_privileges(std::uint64_t keep) {
   if (::cap_set_proc(after.get()) != 0) return errno_failure("dropping capabilities");
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno_failure("setting no_new_privs");
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return errno_failure("making the process undumpable");
-  return {};
+  return filter_own_calls();
 }
 
 std::string capability_names(std::uint64_t bits) {

@@ -12,7 +12,8 @@ namespace sidecall::kernel {
 
 // For a process with one thread that is about to serve a hostile sandbox: keeps of its capabilities
 // only `keep` (bits 1 << CAP_*), in all sets and for good; sets no_new_privs and
-// SECBIT_NO_SETUID_FIXUP; makes itself undumpable, so that nothing may trace it or read its memory.
+// SECBIT_NO_SETUID_FIXUP; makes itself undumpable, so that nothing may trace it or read its memory;
+// leaves itself only the system calls of kernel/own_filter.h.
 // Capabilities that the process lacks are left out in silence: the call that needs one says so.
 [[nodiscard]] Result<void> drop_privileges(std::uint64_t keep);
 

@@ -1,0 +1,155 @@
+#include "kernel/own_filter.h"
+
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <type_traits>
+
+namespace sidecall::kernel {
+namespace {
+
+constexpr std::array kMemoryAndThreads = {SCMP_SYS(brk),
+                                          SCMP_SYS(mmap),
+                                          SCMP_SYS(munmap),
+                                          SCMP_SYS(mprotect),
+                                          SCMP_SYS(madvise),
+                                          SCMP_SYS(mremap),
+                                          SCMP_SYS(futex),
+                                          SCMP_SYS(set_robust_list),
+                                          SCMP_SYS(rseq),
+                                          SCMP_SYS(gettid),
+                                          SCMP_SYS(getpid),
+                                          SCMP_SYS(sched_yield),
+                                          SCMP_SYS(sched_getaffinity),
+                                          SCMP_SYS(exit),
+                                          SCMP_SYS(exit_group),
+                                          SCMP_SYS(rt_sigprocmask),
+                                          SCMP_SYS(rt_sigaction),
+                                          SCMP_SYS(rt_sigreturn),
+                                          SCMP_SYS(tgkill),
+                                          SCMP_SYS(restart_syscall),
+                                          SCMP_SYS(getrandom),
+                                          SCMP_SYS(clock_gettime),
+                                          SCMP_SYS(clock_nanosleep)};
+
+constexpr std::array kDescriptors = {
+    SCMP_SYS(read),     SCMP_SYS(write), SCMP_SYS(pread64),    SCMP_SYS(pwrite64), SCMP_SYS(readv),
+    SCMP_SYS(writev),   SCMP_SYS(close), SCMP_SYS(fcntl),      SCMP_SYS(dup),      SCMP_SYS(poll),
+    SCMP_SYS(ppoll),    SCMP_SYS(ioctl), SCMP_SYS(sendmsg),    SCMP_SYS(recvmsg),  SCMP_SYS(sendto),
+    SCMP_SYS(recvfrom), SCMP_SYS(lseek), SCMP_SYS(socketpair), SCMP_SYS(eventfd2)};
+
+// Looking at a caller, and becoming one.
+constexpr std::array kCallers = {SCMP_SYS(process_vm_readv),
+                                 SCMP_SYS(process_vm_writev),
+                                 SCMP_SYS(pidfd_open),
+                                 SCMP_SYS(pidfd_send_signal),
+                                 SCMP_SYS(capget),
+                                 SCMP_SYS(capset),
+                                 SCMP_SYS(setfsuid),
+                                 SCMP_SYS(setfsgid),
+                                 SCMP_SYS(setgroups),
+                                 SCMP_SYS(umask),
+                                 SCMP_SYS(chroot),
+                                 SCMP_SYS(chdir),
+                                 SCMP_SYS(fchdir),
+                                 SCMP_SYS(unshare),
+                                 SCMP_SYS(setns),
+                                 SCMP_SYS(prctl),
+                                 SCMP_SYS(uname),
+                                 SCMP_SYS(sysinfo)};
+
+constexpr std::array kFiles = {
+    SCMP_SYS(open),        SCMP_SYS(openat),       SCMP_SYS(openat2),      SCMP_SYS(readlink),
+    SCMP_SYS(readlinkat),  SCMP_SYS(stat),         SCMP_SYS(fstat),        SCMP_SYS(lstat),
+    SCMP_SYS(newfstatat),  SCMP_SYS(statx),        SCMP_SYS(statfs),       SCMP_SYS(fstatfs),
+    SCMP_SYS(access),      SCMP_SYS(faccessat),    SCMP_SYS(faccessat2),   SCMP_SYS(getdents64),
+    SCMP_SYS(mknod),       SCMP_SYS(mknodat),      SCMP_SYS(mkdir),        SCMP_SYS(mkdirat),
+    SCMP_SYS(unlink),      SCMP_SYS(unlinkat),     SCMP_SYS(rmdir),        SCMP_SYS(fchown),
+    SCMP_SYS(fchownat),    SCMP_SYS(fchmod),       SCMP_SYS(fchmodat),     SCMP_SYS(setxattr),
+    SCMP_SYS(lsetxattr),   SCMP_SYS(fsetxattr),    SCMP_SYS(getxattr),     SCMP_SYS(lgetxattr),
+    SCMP_SYS(fgetxattr),   SCMP_SYS(listxattr),    SCMP_SYS(llistxattr),   SCMP_SYS(flistxattr),
+    SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr), SCMP_SYS(mount),
+    SCMP_SYS(umount2),     SCMP_SYS(open_tree),    SCMP_SYS(move_mount),   SCMP_SYS(fsopen),
+    SCMP_SYS(fsconfig),    SCMP_SYS(fsmount),      SCMP_SYS(mount_setattr)};
+
+constexpr std::array kScheduleAndClock = {
+    SCMP_SYS(sched_getattr), SCMP_SYS(sched_setattr), SCMP_SYS(getpriority),
+    SCMP_SYS(setpriority),   SCMP_SYS(ioprio_get),    SCMP_SYS(ioprio_set),
+    SCMP_SYS(clock_settime), SCMP_SYS(settimeofday),  SCMP_SYS(clock_adjtime)};
+
+constexpr std::array kDeadly = {SCMP_SYS(execve),
+                                SCMP_SYS(execveat),
+                                SCMP_SYS(ptrace),
+                                SCMP_SYS(bpf),
+                                SCMP_SYS(init_module),
+                                SCMP_SYS(finit_module),
+                                SCMP_SYS(kexec_load),
+                                SCMP_SYS(kexec_file_load),
+                                SCMP_SYS(open_by_handle_at),
+                                SCMP_SYS(io_uring_setup),
+                                SCMP_SYS(userfaultfd)};
+
+struct Release {
+  void operator()(void* filter) const { ::seccomp_release(filter); }
+};
+using Filter = std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, Release>;
+
+// libseccomp leaves out what an architecture does not have.
+template <std::size_t kCount>
+int add(scmp_filter_ctx filter, std::uint32_t action, const std::array<int, kCount>& calls) {
+  for (const int call : calls) {
+    const int added = ::seccomp_rule_add_array(filter, action, call, 0, nullptr);
+    if (added != 0) return added;
+  }
+  return 0;
+}
+
+// A thread, and no process. clone3(2), whose arguments a filter cannot see, is ENOSYS: the C
+// library then does without.
+int add_threads(scmp_filter_ctx filter) {
+  const scmp_arg_cmp thread =
+      SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD | CLONE_VM, CLONE_THREAD | CLONE_VM);
+  return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, &thread);
+}
+
+// Of seccomp(2) the question that each receiver asks.
+int add_sizes(scmp_filter_ctx filter) {
+  const scmp_arg_cmp sizes = SCMP_A0(SCMP_CMP_EQ, SECCOMP_GET_NOTIF_SIZES);
+  return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 1, &sizes);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kSanitized = false;
+#endif
+
+}  // namespace
+
+Result<void> filter_own_calls() {
+  if (kSanitized) return {};  // a sanitizer's own calls are not ours to know
+  const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
+  if (!filter) return failure("no memory for the worker's own seccomp filter");
+  int failed = add_threads(filter.get());
+  if (failed == 0) failed = add_sizes(filter.get());
+  const auto also = [&](std::uint32_t action, const auto& calls) {
+    if (failed == 0) failed = add(filter.get(), action, calls);
+  };
+  also(SCMP_ACT_ALLOW, kMemoryAndThreads);
+  also(SCMP_ACT_ALLOW, kDescriptors);
+  also(SCMP_ACT_ALLOW, kCallers);
+  also(SCMP_ACT_ALLOW, kFiles);
+  also(SCMP_ACT_ALLOW, kScheduleAndClock);
+  also(SCMP_ACT_KILL_PROCESS, kDeadly);
+  if (failed == 0) failed = ::seccomp_load(filter.get());
+  if (failed != 0) return errno_failure("putting a seccomp filter on the worker itself", -failed);
+  return {};
+}
+
+}  // namespace sidecall::kernel
