@@ -62,7 +62,7 @@ void probe_call(Listener& listener, std::vector<Feature>& features) {
                                 : "process_vm_readv failed with " + errno_name(read.error().value) +
                                       ": CAP_SYS_PTRACE is needed"));
   }
-  const auto added = listener.add_fd(got->id, STDIN_FILENO, true);
+  const auto added = listener.add_fd(got->id, STDIN_FILENO, true, false);
   features.push_back(say("descriptor injection", added.has_value(), false,
                          added ? "ADDFD works" : "ADDFD needs Linux 5.9"));
   const auto sent = listener.reply({.id = got->id, .value = kAnswer}, buffer);

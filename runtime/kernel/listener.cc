@@ -44,12 +44,18 @@ class KernelListener final : public Listener {
     return {};
   }
 
+  bool has_pending() override {
+    pollfd look{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&look, 1, 0) == 1 && (look.revents & POLLIN) != 0;
+  }
+
   bool is_waiting(std::uint64_t id) override {
     return ::ioctl(fd_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
   }
 
-  SysResult<int> add_fd(std::uint64_t id, int fd, bool cloexec) override {
+  SysResult<int> add_fd(std::uint64_t id, int fd, bool cloexec, bool answers) override {
     seccomp_notif_addfd request{};
+    if (answers) request.flags = SECCOMP_ADDFD_FLAG_SEND;
     request.id = id;
     request.srcfd = static_cast<__u32>(fd);
     request.newfd_flags = cloexec ? O_CLOEXEC : 0;

@@ -79,11 +79,15 @@ class Listener {
   [[nodiscard]] virtual SysResult<Notification> receive(NotificationBuffer& buffer) = 0;
   [[nodiscard]] virtual SysResult<void> reply(const Response& response,
                                               NotificationBuffer& buffer) = 0;
+  // Whether a call waits to be received.
+  [[nodiscard]] virtual bool has_pending() = 0;
   // Whether the call `id` still waits for its answer, and hence its tid still names its thread.
   [[nodiscard]] virtual bool is_waiting(std::uint64_t id) = 0;
-  // Duplicates `fd` into the waiting target and gives the number it got there. The answer itself is
-  // still owed. `cloexec` sets O_CLOEXEC on the new descriptor.
-  [[nodiscard]] virtual SysResult<int> add_fd(std::uint64_t id, int fd, bool cloexec) = 0;
+  // Duplicates `fd` into the waiting target and gives the number it got there. `cloexec` sets
+  // O_CLOEXEC on the new descriptor. Answers the call with that number where `answers`; else the
+  // answer is still owed.
+  [[nodiscard]] virtual SysResult<int> add_fd(std::uint64_t id, int fd, bool cloexec,
+                                              bool answers) = 0;
   // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, kernel >= 6.6; EINVAL or ENOTTY before.
   [[nodiscard]] virtual SysResult<void> set_sync_wake_up(bool on) = 0;
   // No task uses the filter any more: nothing will ever be notified again.

@@ -142,6 +142,23 @@ SysResult<Credentials> ThreadDirectory::credentials() const {
   return parse_status({text.data(), *all});
 }
 
+SysResult<unsigned> ThreadDirectory::last_cpu() const {
+  auto file = open_file("stat", O_RDONLY);
+  if (!file) return tl::unexpected<Errno>(file.error());
+  std::array<char, 1024> text{};
+  const ssize_t length = ::read(file->get(), text.data(), text.size());
+  if (length < 0) return sys_failure(as_seen(errno));
+  // Field 39, proc_pid_stat(5). The second, the program's name in brackets, may hold anything.
+  std::string_view line(text.data(), static_cast<std::size_t>(length));
+  line.remove_prefix(std::min(line.rfind(')') + 1, line.size()));
+  for (int field = 2; field < 39; ++field) {
+    line.remove_prefix(std::min(line.find(' ') + 1, line.size()));
+  }
+  const auto cpu = next_number<unsigned>(line);
+  if (!cpu) return sys_failure(EIO);
+  return *cpu;
+}
+
 SysResult<std::uint32_t> ThreadDirectory::personality() const {
   std::array<char, 9> text{};  // eight hexadecimal digits and a newline
   const auto length = read_kept(personality_, "personality", text);

@@ -24,6 +24,8 @@ class ThreadDirectory {
   [[nodiscard]] SysResult<UniqueFd> open_file(const char* name, int flags) const;
   [[nodiscard]] SysResult<NamespaceId> namespace_id(const char* name) const;
   [[nodiscard]] SysResult<Credentials> credentials() const;
+  // The CPU that it ran on last.
+  [[nodiscard]] SysResult<unsigned> last_cpu() const;
   // personality(2).
   [[nodiscard]] SysResult<std::uint32_t> personality() const;
   // O_* of the thread's descriptor `number`.

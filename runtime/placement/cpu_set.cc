@@ -36,6 +36,12 @@ Result<CpuSet> CpuSet::parse(std::string_view list) {
   }
 }
 
+CpuSet CpuSet::of(unsigned cpu) {
+  CpuSet set;
+  CPU_SET(cpu, &set.mask_);
+  return set;
+}
+
 CpuSet CpuSet::intersection(const CpuSet& other) const {
   CpuSet both;
   CPU_AND(&both.mask_, &mask_, &other.mask_);

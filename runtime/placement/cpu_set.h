@@ -17,11 +17,13 @@ class CpuSet {
   CpuSet() { CPU_ZERO(&mask_); }
   explicit CpuSet(const cpu_set_t& mask) : mask_(mask) {}
 
+  [[nodiscard]] static CpuSet of(unsigned cpu);
   // "0-3,8": what cpuset.cpus.effective and Cpus_allowed_list hold. White space around is ignored.
   [[nodiscard]] static Result<CpuSet> parse(std::string_view list);
   [[nodiscard]] std::string list() const;
 
   [[nodiscard]] CpuSet intersection(const CpuSet& other) const;
+  [[nodiscard]] bool has(unsigned cpu) const { return CPU_ISSET(cpu, &mask_) != 0; }
   [[nodiscard]] bool empty() const { return CPU_COUNT(&mask_) == 0; }
   [[nodiscard]] int count() const { return CPU_COUNT(&mask_); }
   [[nodiscard]] const cpu_set_t& mask() const { return mask_; }

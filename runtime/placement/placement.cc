@@ -111,6 +111,17 @@ Result<void> place_process(pid_t pid, const CpuSet& cpus) {
   }
 }
 
+CpuSet own_cpus() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  static_cast<void>(::sched_getaffinity(0, sizeof mask, &mask));
+  return CpuSet(mask);
+}
+
+bool place_self(const CpuSet& cpus) {
+  return ::sched_setaffinity(0, sizeof(cpu_set_t), &cpus.mask()) == 0;
+}
+
 Result<Seat> sandbox_seat(pid_t pid, Charge charge) {
   auto cpus = sandbox_cpus(pid);
   if (!cpus) return tl::unexpected<Error>(cpus.error());

@@ -21,6 +21,10 @@ namespace sidecall::placement {
 // is an error.
 [[nodiscard]] Result<void> place_process(pid_t pid, const CpuSet& cpus);
 
+// The calling thread's own affinity, read and set. Setting fails where no CPU is left over.
+[[nodiscard]] CpuSet own_cpus();
+bool place_self(const CpuSet& cpus);
+
 // Whose share of CPU time a worker's is taken from. Charged to its sandbox, the worker is in the
 // sandbox's own cgroup, and the scheduler changes between caller and worker without leaving the
 // group: a call is then a quarter cheaper, and a sandbox that calls all the time pays for it

@@ -88,7 +88,6 @@ Result<std::uint64_t> parse_start_ticks(std::string_view stat) {
 }
 
 Result<void> CgroupSandbox::bind(pid_t first_pid) {
-  const std::lock_guard lock(mutex_);
   if (bound_) return {};
   first_process_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, first_pid, 0)));
   if (!first_process_) return errno_failure("opening the sandbox's first process");
@@ -142,14 +141,14 @@ emulators::Resources CgroupSandbox::read_all() const {
 }
 
 Result<emulators::Resources> CgroupSandbox::resources() const {
-  const std::lock_guard lock(mutex_);
   if (!bound_) return failure("the sandbox's cgroups are not known yet");
   const auto now = clock_now(CLOCK_MONOTONIC_COARSE);
-  if (read_at_.count() == 0 || now - read_at_ >= kFresh) {
-    last_ = read_all();
-    read_at_ = now;
+  auto last = last_.load();
+  if (!last || now - last->at >= kFresh) {
+    last = std::make_shared<const Reading>(Reading{.resources = read_all(), .at = now});
+    last_.store(last);
   }
-  return last_;
+  return last->resources;
 }
 
 SysResult<void> CgroupSandbox::stop() const {

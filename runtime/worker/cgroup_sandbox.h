@@ -4,8 +4,9 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
-#include <mutex>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,10 @@ class CgroupSandbox final : public emulators::Sandbox {
   [[nodiscard]] SysResult<void> stop() const override;
 
  private:
+  struct Reading {
+    emulators::Resources resources;
+    std::chrono::nanoseconds at;  // CLOCK_MONOTONIC_COARSE
+  };
   [[nodiscard]] emulators::Resources read_all() const;
 
   bool own_user_namespace_ = false;
@@ -38,7 +43,6 @@ class CgroupSandbox final : public emulators::Sandbox {
 
   UniqueFd first_process_;  // a pidfd
 
-  mutable std::mutex mutex_;             // guards all below
   std::vector<UniqueFd> memory_limits_;  // innermost first: the smallest applies
   std::vector<UniqueFd> swap_limits_;
   UniqueFd memory_used_;
@@ -47,8 +51,8 @@ class CgroupSandbox final : public emulators::Sandbox {
   bool swap_includes_memory_ = false;  // v1's memsw files
   bool bound_ = false;
   std::uint64_t started_ticks_ = 0;  // of the first process, since boot
-  mutable std::chrono::nanoseconds read_at_{0};
-  mutable emulators::Resources last_;
+  // Read by every thread, and replaced by whichever finds it old.
+  mutable std::atomic<std::shared_ptr<const Reading>> last_;
 };
 
 // The 22nd field of /proc/PID/stat: proc(5). Comm may hold anything, parentheses and spaces

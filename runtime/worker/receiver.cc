@@ -1,7 +1,13 @@
 #include "worker/receiver.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+
+#include "kernel/thread_directory.h"
+#include "placement/placement.h"
 
 namespace sidecall::worker {
 namespace {
@@ -25,6 +31,10 @@ class KernelTargets final : public TargetSource {
   kernel::ThreadCache& threads_;
 };
 
+unsigned most_beside_one(const placement::CpuSet& cpus) {
+  return std::min(static_cast<unsigned>(std::max(cpus.count(), 1)) - 1, Reinforcement::kMost);
+}
+
 }  // namespace
 
 struct Receiver::Shared {
@@ -39,7 +49,8 @@ Receiver::Receiver(const ServerParts& parts, std::unique_ptr<kernel::Listener> l
       namespaces_(namespaces),
       pool_(pool),
       options_(std::move(options)),
-      shared_(std::make_shared<Shared>()) {
+      shared_(std::make_shared<Shared>()),
+      reinforcement_([this] { return make_further_server(); }) {
   shared_->listener = std::move(listener);
   thread_ = std::thread([this] {
     run();
@@ -55,20 +66,97 @@ void Receiver::nudge() {
   ::pthread_kill(thread_.native_handle(), SIGUSR1);
 }
 
+// What a thread serves with. On record in the journal, where there is a slot left.
+struct Receiver::ServingThread {
+  explicit ServingThread(const Receiver& receiver)
+      : slot(receiver.parts_.statistics.journal().take(receiver.options_.tag)),
+        targets(*receiver.shared_->listener, receiver.namespaces_, threads),
+        server(receiver.parts_, *receiver.shared_->listener, targets,
+               slot != nullptr
+                   ? kernel::NotificationBuffer(receiver.shared_->sizes, slot->notification)
+                   : kernel::NotificationBuffer(receiver.shared_->sizes)) {}
+  ~ServingThread() {
+    if (slot != nullptr) Journal::release(*slot);
+  }
+  ServingThread(const ServingThread&) = delete;
+  ServingThread& operator=(const ServingThread&) = delete;
+
+  JournalSlot* const slot;
+  kernel::ThreadCache threads;
+  KernelTargets targets;
+  Server server;
+};
+
 void Receiver::run() {
   const auto sizes = kernel::notification_sizes();
   if (!sizes) return parts_.report(sizes.error().message);
   shared_->sizes = *sizes;
+  home_ = placement::own_cpus();
+  most_further_ = most_beside_one(home_);
+  ServingThread self(*this);
+  take_over(self.server);
+  for (;;) {
+    pid_t caller = 0;
+    const Turn turn = receive_one(self.server, caller);
+    if (turn == Turn::kEnd) return;
+    if (turn == Turn::kServed) watch_load(caller);
+  }
+}
 
-  kernel::ThreadCache threads;
-  KernelTargets targets(*shared_->listener, namespaces_, threads);
-  JournalSlot* const slot = parts_.statistics.journal().take(options_.tag);
-  Server server(parts_, *shared_->listener, targets,
-                slot != nullptr ? kernel::NotificationBuffer(shared_->sizes, slot->notification)
-                                : kernel::NotificationBuffer(shared_->sizes));
-  take_over(server);
-  receive_all(server);
-  if (slot != nullptr) Journal::release(*slot);
+Reinforcement::ServeOne Receiver::make_further_server() {
+  return [this, self = std::make_shared<ServingThread>(*this)] {
+    pid_t caller = 0;
+    return receive_one(self->server, caller);
+  };
+}
+
+void Receiver::watch_load(pid_t caller) {
+  const auto advice = load_.note(
+      caller, reinforcement_.wanted(), most_further_,
+      [&] { return shared_->listener->has_pending(); }, [&] { return reinforcement_.served(); });
+  if (!load_.is_window_over()) return;
+  reinforcement_.recall_late();
+  const placement::CpuSet now = placement::own_cpus();
+  const bool was_moved = pinned_to_ && !(now == placement::CpuSet::of(*pinned_to_));
+  if (was_moved || !pinned_to_) home_ = now;
+  most_further_ = most_beside_one(home_);
+  if (was_moved || advice == LoadWatch::Advice::kShrink) return shrink();
+  if (advice == LoadWatch::Advice::kGrow) grow();
+}
+
+void Receiver::grow() {
+  if (!pinned_to_) {
+    // With synchronous wake-up this is where the last caller was.
+    const int here = ::sched_getcpu();
+    if (here < 0 || !placement::place_self(placement::CpuSet::of(static_cast<unsigned>(here)))) {
+      return;
+    }
+    pinned_to_ = static_cast<unsigned>(here);
+  }
+  if (const auto cpu = cpu_to_grow_to()) reinforcement_.send_to(*cpu);
+}
+
+// Where one of the last callers is, or any that is left.
+std::optional<unsigned> Receiver::cpu_to_grow_to() const {
+  const auto is_free = [&](unsigned cpu) {
+    return home_.has(cpu) && cpu != *pinned_to_ && !reinforcement_.has_on(cpu);
+  };
+  for (const pid_t caller : load_.callers()) {
+    const auto directory = kernel::ThreadDirectory::open(namespaces_.proc.get(), caller);
+    const auto cpu = directory ? directory->last_cpu() : sys_failure(ESRCH);
+    if (cpu && is_free(*cpu)) return *cpu;
+  }
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (is_free(cpu)) return cpu;
+  }
+  return std::nullopt;
+}
+
+void Receiver::shrink() {
+  reinforcement_.recall();
+  // Where that fails the agent has moved us, and moves us again.
+  placement::place_self(home_);
+  pinned_to_.reset();
 }
 
 void Receiver::take_over(Server& server) {
@@ -98,29 +186,27 @@ void Receiver::submit(const PendingCall& call, JournalSlot* slot) {
   });
 }
 
-void Receiver::receive_all(Server& server) {
-  Journal journal = parts_.statistics.journal();
-  for (;;) {
-    const auto call = server.receive();
-    if (call) {
-      if (call->decision.needs != emulators::Needs::kFiles) {
-        server.serve(*call, nullptr);
-        continue;
-      }
-      JournalSlot* const slot = journal.take(options_.tag);
+Turn Receiver::receive_one(Server& server, pid_t& caller) {
+  const auto call = server.receive();
+  if (call) {
+    if (call->decision.needs != emulators::Needs::kFiles) {
+      server.serve(*call, nullptr);
+    } else {
+      JournalSlot* const slot = parts_.statistics.journal().take(options_.tag);
       server.hand_on(slot);
       submit(*call, slot);
-      continue;
     }
-    const int number = call.error().value;
-    if (number == EINTR || number == ENOENT) {
-      // ENOENT: the caller went between, or all of them did, for good.
-      if (shared_->listener->hung_up()) return;
-      continue;
-    }
-    return parts_.report("receiving from a listener failed with " + errno_name(number) +
-                         ": a security module or a filter forbids it");
+    caller = call->notification.tid;
+    return Turn::kServed;
   }
+  const int number = call.error().value;
+  if (number == EINTR || number == ENOENT) {
+    // ENOENT: the caller went between, or all of them did, for good.
+    return shared_->listener->hung_up() ? Turn::kEnd : Turn::kNothing;
+  }
+  parts_.report("receiving from a listener failed with " + errno_name(number) +
+                ": a security module or a filter forbids it");
+  return Turn::kEnd;
 }
 
 }  // namespace sidecall::worker

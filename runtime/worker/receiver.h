@@ -8,12 +8,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/result.h"
 #include "kernel/kernel_target.h"
 #include "kernel/listener.h"
+#include "placement/cpu_set.h"
 #include "worker/actor_pool.h"
+#include "worker/load_watch.h"
+#include "worker/reinforcement.h"
 #include "worker/server.h"
 
 namespace sidecall::worker {
@@ -24,7 +28,8 @@ struct ReceiverOptions {
 };
 
 // Blocks in RECV: the one way of waiting that keeps the synchronous wake-up whole. Calls that may
-// sleep go to the pool, all others are answered at once.
+// sleep go to the pool, all others are answered at once. Where calls come from several CPUs at
+// once, further threads join it.
 class Receiver {
  public:
   // `namespaces` outlives it and every actor.
@@ -41,8 +46,17 @@ class Receiver {
  private:
   // What outlives the thread where an actor still serves a call of the listener.
   struct Shared;
+  struct ServingThread;
   void run();
-  void receive_all(Server& server);
+  // `caller` becomes the thread whose call was served.
+  [[nodiscard]] Turn receive_one(Server& server, pid_t& caller);
+  // What a further thread serves with.
+  [[nodiscard]] Reinforcement::ServeOne make_further_server();
+  // After each call of the first thread: whether there are enough.
+  void watch_load(pid_t caller);
+  void grow();
+  void shrink();
+  [[nodiscard]] std::optional<unsigned> cpu_to_grow_to() const;
   // Finishes what the worker before us had received from this listener.
   void take_over(Server& server);
   // `slot` may be null: then there is no record of the call.
@@ -53,6 +67,13 @@ class Receiver {
   ActorPool& pool_;
   ReceiverOptions options_;
   std::shared_ptr<Shared> shared_;
+  // The first thread's own:
+  LoadWatch load_;
+  Reinforcement reinforcement_;
+  unsigned most_further_ = 0;
+  placement::CpuSet home_;             // its CPUs while it is alone
+  std::optional<unsigned> pinned_to_;  // while it is not
+
   std::thread thread_;
 };
 

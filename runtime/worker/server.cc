@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include "placement/placement.h"
+
 namespace sidecall::worker {
 namespace {
 
@@ -19,8 +21,9 @@ std::uint64_t now_ns() {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-// Of calls that take little longer than a look at the clock, one in so many is timed.
-constexpr std::uint64_t kTimedOneIn = 16;
+// Of calls that never sleep a thread times one in so many: two looks at the clock are a part of
+// what they take, and a histogram is one more place for CPUs to contend for.
+constexpr unsigned kTimedOneIn = 16;
 
 VerdictKind kind_of(const Outcome& outcome) {
   return outcome ? static_cast<VerdictKind>(outcome->index()) : VerdictKind::kErrno;
@@ -47,17 +50,12 @@ SysResult<PendingCall> Server::receive() {
   return take_up(*notification);
 }
 
-PendingCall Server::take_up(const kernel::Notification& notification) const {
+PendingCall Server::take_up(const kernel::Notification& notification) {
   PendingCall call{.notification = notification,
                    .decision = parts_.dispatcher.decide(notification)};
-  if (is_timed(call.decision)) call.received_ns = now_ns();
+  const bool may_sleep = call.decision.needs == emulators::Needs::kFiles;
+  if (may_sleep || taken_up_++ % kTimedOneIn == 0) call.received_ns = now_ns();
   return call;
-}
-
-bool Server::is_timed(const Decision& decision) const {
-  if (decision.emulator != nullptr) return true;
-  if (decision.route == Decision::kNoRoute) return false;
-  return parts_.statistics.routes()[decision.route].calls.load(kRelaxed) % kTimedOneIn == 0;
 }
 
 void Server::serve(const PendingCall& call, const Acting* acting) {
@@ -126,7 +124,12 @@ void Server::answer(const PendingCall& call, const Outcome& outcome) {
   } else if (const auto* value = std::get_if<emulators::Value>(&*outcome)) {
     response.value = value->value;
   } else if (const auto* file = std::get_if<emulators::Fd>(&*outcome)) {
-    const auto added = listener_.add_fd(response.id, file->fd.get(), file->cloexec);
+    // One step where caller and worker share their only CPU. Else it takes two to be fast: the
+    // first wakes the caller without the hint that keeps it here, twice as dear as another system
+    // call.
+    const bool in_one_step = placement::own_cpus().count() == 1;
+    const auto added = listener_.add_fd(response.id, file->fd.get(), file->cloexec, in_one_step);
+    if (added && in_one_step) return count(call, kind_of(outcome), true);
     if (added) {
       response.value = *added;
     } else {

@@ -45,7 +45,7 @@ struct ServerParts {
   const std::function<void(const std::string&)>& report;
 };
 
-// One thread's end of a listener. Stateless but for its buffer, and without locks.
+// One thread's end of a listener. Stateless but for its buffer and a count, and without locks.
 class Server {
  public:
   Server(const ServerParts& parts, kernel::Listener& listener, TargetSource& targets,
@@ -55,7 +55,7 @@ class Server {
   // RECV, and the look-up.
   [[nodiscard]] SysResult<PendingCall> receive();
   // The look-up alone, for a call that a worker before us has received.
-  [[nodiscard]] PendingCall take_up(const kernel::Notification& notification) const;
+  [[nodiscard]] PendingCall take_up(const kernel::Notification& notification);
   // Emulates where there is an emulator, and answers. `acting` may be null where the call does not
   // need files.
   void serve(const PendingCall& call, const Acting* acting);
@@ -66,7 +66,6 @@ class Server {
 
  private:
   [[nodiscard]] emulators::Outcome outcome_of(const PendingCall& call, const Acting* acting);
-  [[nodiscard]] bool is_timed(const Decision& decision) const;
   void answer_as_declared(const PendingCall& call);
   void answer(const PendingCall& call, const emulators::Outcome& outcome);
   void count(const PendingCall& call, emulators::VerdictKind kind, bool answered);
@@ -76,6 +75,7 @@ class Server {
   kernel::Listener& listener_;
   TargetSource& targets_;
   kernel::NotificationBuffer buffer_;
+  unsigned taken_up_ = 0;
 };
 
 }  // namespace sidecall::worker

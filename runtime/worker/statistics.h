@@ -40,7 +40,8 @@ struct RouteStatistics {
   std::uint32_t abi = 0;  // kernel::Abi
   std::int32_t nr = 0;
   std::array<char, 40> name{};  // NUL-terminated
-  std::atomic<std::uint64_t> calls{0};
+  // What each call counts is on one line of the cache, which the CPUs that serve may contend for.
+  alignas(64) std::atomic<std::uint64_t> calls{0};
   std::array<std::atomic<std::uint64_t>, emulators::kVerdictKinds> verdicts{};
   std::atomic<std::uint64_t> failures{0};  // infrastructure failures, answered with EIO
   LatencyHistogram latency;

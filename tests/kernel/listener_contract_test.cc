@@ -178,7 +178,7 @@ TEST_P(ListenerContract, AKilledCallerWaitsForNothingAndTheOtherIsServed) {
   EXPECT_FALSE(listener().is_waiting(call.id));
   EXPECT_EQ(refused({.id = call.id, .value = 1}), ENOENT);
   const UniqueFd fd = support::named_fd("late");
-  EXPECT_EQ(listener().add_fd(call.id, fd.get(), true).error().value, ENOENT);
+  EXPECT_EQ(listener().add_fd(call.id, fd.get(), true, false).error().value, ENOENT);
   EXPECT_FALSE(listener().hung_up());
   answer({.id = called(1).id, .value = 5});
   EXPECT_EQ(callers_->wait_for_return(1).value, 5);
@@ -206,7 +206,7 @@ TEST_P(ListenerContract, AnAddedDescriptorIsTheCallersAndTheAnswerIsStillOwed) {
     const UniqueFd fd = support::named_fd("given");
     ASSERT_EQ(::pwrite(fd.get(), "x", 1, 0), 1);
     const Notification call = called(0);
-    const auto number = listener().add_fd(call.id, fd.get(), cloexec);
+    const auto number = listener().add_fd(call.id, fd.get(), cloexec, false);
     ASSERT_TRUE(number) << errno_name(number.error().value);
     EXPECT_TRUE(listener().is_waiting(call.id));
     answer({.id = call.id, .value = *number});
@@ -216,9 +216,28 @@ TEST_P(ListenerContract, AnAddedDescriptorIsTheCallersAndTheAnswerIsStillOwed) {
   }
 }
 
+TEST_P(ListenerContract, ACallIsPendingUntilItIsReceived) {
+  EXPECT_FALSE(listener().has_pending());
+  callers_->make_call(0, kNoArgs);
+  while (!listener().has_pending()) std::this_thread::yield();
+  const auto got = listener().receive(buffer());
+  ASSERT_TRUE(got) << errno_name(got.error().value);
+  EXPECT_FALSE(listener().has_pending());
+  answer({.id = got->id});
+}
+
+TEST_P(ListenerContract, AnAddedDescriptorCanBeTheAnswer) {
+  const UniqueFd fd = support::named_fd("given");
+  const Notification call = called(0);
+  const auto number = listener().add_fd(call.id, fd.get(), true, true);
+  ASSERT_TRUE(number) << errno_name(number.error().value);
+  EXPECT_EQ(callers_->wait_for_return(0).value, *number);
+  EXPECT_FALSE(listener().is_waiting(call.id));
+}
+
 TEST_P(ListenerContract, WhatIsNoDescriptorIsNotAdded) {
   const Notification call = called(0);
-  EXPECT_EQ(listener().add_fd(call.id, -1, true).error().value, EBADF);
+  EXPECT_EQ(listener().add_fd(call.id, -1, true, false).error().value, EBADF);
   EXPECT_TRUE(listener().is_waiting(call.id));
   answer({.id = call.id});
 }

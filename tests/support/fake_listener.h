@@ -134,20 +134,31 @@ class FakeListener final : public kernel::Listener {
     return {};
   }
 
+  bool has_pending() override {
+    const std::lock_guard lock(mutex_);
+    return !pending_.empty();
+  }
+
   bool is_waiting(std::uint64_t id) override {
     const std::lock_guard lock(mutex_);
     return find_waiting(id) != nullptr;
   }
 
-  SysResult<int> add_fd(std::uint64_t id, int fd, bool cloexec) override {
+  SysResult<int> add_fd(std::uint64_t id, int fd, bool cloexec, bool answers) override {
     const std::lock_guard lock(mutex_);
     if (add_fd_failure_ != 0) return sys_failure(add_fd_failure_);
     UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!copy) return sys_failure(errno);
-    if (find_waiting(id) == nullptr) return sys_failure(ENOENT);
+    Call* const call = find_waiting(id);
+    if (call == nullptr) return sys_failure(ENOENT);
     constexpr int kFirstNumber = 100;
     const int number = kFirstNumber + static_cast<int>(added_.size());
     added_.push_back({.id = id, .number = number, .fd = std::move(copy), .cloexec = cloexec});
+    if (answers) {
+      call->state = State::kOver;
+      call->answer = kernel::Response{.id = id, .value = number};
+      changed_.notify_all();
+    }
     return number;
   }
 

@@ -171,6 +171,22 @@ TEST_F(OwnThread, DescriptorsHaveTheFlagsThatTheyWereOpenedWith) {
   EXPECT_EQ(self->descriptor_flags(4242).error().value, ESRCH);
 }
 
+TEST_F(OwnThread, TheLastCpuIsOneOfTheThreads) {
+  cpu_set_t before;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  const auto self = ThreadDirectory::open(proc_.get(), ::gettid());
+  ASSERT_TRUE(self);
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &before)) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(self->last_cpu().value_or(CPU_SETSIZE), cpu);
+  }
+  ::sched_setaffinity(0, sizeof before, &before);
+}
+
 TEST_F(OwnThread, NumbersThatNameNoThreadAreRefused) {
   for (const pid_t tid : {0, -1, std::numeric_limits<pid_t>::max()}) {
     EXPECT_EQ(ThreadDirectory::open(proc_.get(), tid).error().value, ESRCH) << tid;
