@@ -124,12 +124,15 @@ void Server::answer(const PendingCall& call, const Outcome& outcome) {
   } else if (const auto* value = std::get_if<emulators::Value>(&*outcome)) {
     response.value = value->value;
   } else if (const auto* file = std::get_if<emulators::Fd>(&*outcome)) {
-    // One step where caller and worker share their only CPU. Else it takes two to be fast: the
-    // first wakes the caller without the hint that keeps it here, twice as dear as another system
-    // call.
+    // One step where caller and worker share their only CPU (Linux 5.14). Else two are the faster:
+    // the one step wakes the caller without the hint that keeps it here.
+    const auto add = [&](bool answers) {
+      return listener_.add_fd(response.id, file->fd.get(), file->cloexec, answers);
+    };
     const bool in_one_step = placement::own_cpus().count() == 1;
-    const auto added = listener_.add_fd(response.id, file->fd.get(), file->cloexec, in_one_step);
+    auto added = add(in_one_step);
     if (added && in_one_step) return count(call, kind_of(outcome), true);
+    if (in_one_step && added.error().value == EINVAL) added = add(false);
     if (added) {
       response.value = *added;
     } else {

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "placement/placement.h"
 #include "support/fake_actor.h"
 #include "support/fake_listener.h"
 #include "support/fake_sandbox.h"
@@ -165,6 +166,18 @@ TEST_F(ServerTest, ADescriptorIsAddedAndItsNumberIsTheAnswer) {
   }
   EXPECT_THAT(listener_.added_fds(), SizeIs(2));
   EXPECT_EQ(verdicts(VerdictKind::kFd), 2U);
+}
+
+TEST_F(ServerTest, OnOneCpuADescriptorIsItsOwnAnswer) {
+  const auto cpus = placement::own_cpus();
+  unsigned first = 0;
+  while (!cpus.has(first)) ++first;
+  ASSERT_TRUE(placement::place_self(placement::CpuSet::of(first)));
+  const auto answer = answer_of([&] { return emulators::Fd{.fd = support::named_fd("given")}; });
+  placement::place_self(cpus);
+  EXPECT_EQ(answer->value, listener_.added_fds().back().number);
+  EXPECT_EQ(verdicts(VerdictKind::kFd), 1U);
+  EXPECT_EQ(route(0).calls, 1U);
 }
 
 TEST_F(ServerTest, ADescriptorThatDoesNotFitIsTheCallersErrno) {
