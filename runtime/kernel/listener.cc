@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
 #include <cstring>
+#include <string_view>
 
 // Newer than the headers of the oldest distribution that we build on; include/uapi/linux/seccomp.h.
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
@@ -131,11 +132,14 @@ bool is_listener(int fd) {
 
 bool receive_tells_end() {
   utsname names{};
+  if (::uname(&names) != 0) return false;
+  const std::string_view release(names.release);  // "6.18.3-amd64"
+  const char* const end = release.data() + release.size();
   unsigned major = 0;
   unsigned minor = 0;
-  if (::uname(&names) != 0) return false;
-  if (std::sscanf(names.release, "%u.%u", &major, &minor) != 2)
-    return false;  // NOLINT(cert-err34-c)
+  const auto dot = std::from_chars(release.data(), end, major).ptr;
+  if (dot == end || *dot != '.') return false;
+  std::from_chars(dot + 1, end, minor);
   return major > 6 || (major == 6 && minor >= 11);
 }
 
