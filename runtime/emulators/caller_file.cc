@@ -23,9 +23,15 @@ SysResult<CallerFile> CallerFile::find(kernel::Target& target, const FileName& n
     }
   }
   if (!file) return tl::unexpected<Errno>(file.error());
+  if (auto own = own_link(target, text, credentials);
+      own && own->ends && own->rest.empty() && name.follow) {
+    file = std::move(own->file);
+    text.clear();
+  }
   // The view of a file that is open already starts nowhere in particular.
-  auto path = caller_path(target, text.empty() ? "/" : std::move(text), name.descriptor,
-                          std::move(credentials));
+  auto path =
+      caller_path(target, text.empty() ? "/" : std::move(text), name.descriptor,
+                  std::move(credentials), name.follow ? OwnLinks::kFollow : OwnLinks::kNotAtEnd);
   if (!path) return tl::unexpected<Errno>(path.error());
   return CallerFile(std::move(*path), std::move(*file), name.follow ? 0 : O_NOFOLLOW);
 }

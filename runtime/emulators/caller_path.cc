@@ -1,6 +1,10 @@
 #include "emulators/caller_path.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
 
 namespace sidecall::emulators {
 namespace {
@@ -14,7 +18,60 @@ bool is_within(std::string_view path, std::string_view directory) {
          (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
+// Takes what stands before the next slash, and the slashes after it.
+std::string_view take_component(std::string_view& path) {
+  const auto component = path.substr(0, path.find('/'));
+  path.remove_prefix(component.size());
+  path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
+  return component;
+}
+
+// The link's file, by its name's components.
+std::optional<UniqueFd> open_link(kernel::Target& target, std::string_view& path) {
+  const auto opened = [](SysResult<UniqueFd> file) {
+    return file ? std::optional(std::move(*file)) : std::nullopt;
+  };
+  const auto name = take_component(path);
+  if (name == "cwd") return opened(target.working_directory());
+  if (name == "root") return opened(target.root());
+  if (name != "fd") return std::nullopt;
+  const auto digits = take_component(path);
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  // As the kernel reads it: name_to_int().
+  const bool exact = error == std::errc() && end == digits.data() + digits.size() && number >= 0 &&
+                     (digits.front() != '0' || digits.size() == 1);
+  return exact ? opened(target.descriptor(number)) : std::nullopt;
+}
+
+bool is_directory(const UniqueFd& file) {
+  struct stat about {};
+  return ::fstat(file.get(), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+// Whether /proc is one in which the caller finds itself, and what it has there its own: below
+// /proc/self it is that of the process's first thread.
+bool has_own(kernel::Target& target, const kernel::Credentials& credentials, bool process) {
+  const auto level = target.proc_level(credentials);
+  if (!level || *level >= credentials.tgids.size() || *level >= credentials.tids.size()) {
+    return false;
+  }
+  return !process || credentials.tgids[*level] == credentials.tids[*level];
+}
+
 }  // namespace
+
+std::optional<OwnLink> own_link(kernel::Target& target, std::string_view path,
+                                const kernel::Credentials& credentials) {
+  const bool process = is_within(path, kSelf);
+  if (!process && !is_within(path, kThreadSelf)) return std::nullopt;
+  std::string_view rest = path.substr(process ? kSelf.size() : kThreadSelf.size());
+  take_component(rest);  // the slashes
+  if (rest.empty() || !has_own(target, credentials, process)) return std::nullopt;
+  auto file = open_link(target, rest);
+  if (!file) return std::nullopt;
+  return OwnLink{.file = std::move(*file), .rest = std::string(rest), .ends = !path.ends_with('/')};
+}
 
 std::string with_own_numbers(kernel::Target& target, std::string path,
                              const kernel::Credentials& credentials) {
@@ -31,11 +88,19 @@ std::string with_own_numbers(kernel::Target& target, std::string path,
 }
 
 SysResult<CallerPath> caller_path(kernel::Target& target, std::string text, int dirfd,
-                                  kernel::Credentials credentials) {
+                                  kernel::Credentials credentials, OwnLinks links) {
   CallerPath path;
   auto root = target.root();
   if (!root) return tl::unexpected<Errno>(root.error());
   path.view.root = std::move(*root);
+  auto own = links == OwnLinks::kWalk ? std::nullopt : own_link(target, text, credentials);
+  if (own && links == OwnLinks::kNotAtEnd && own->ends && own->rest.empty()) own.reset();
+  if (own && is_directory(own->file)) {
+    path.text = own->rest.empty() ? "." : std::move(own->rest);
+    path.view.base = std::move(own->file);
+    path.view.credentials = std::move(credentials);
+    return path;
+  }
   if (text.empty() || text.front() != '/') {
     auto base = dirfd == AT_FDCWD ? target.working_directory() : target.descriptor(dirfd);
     if (!base) return tl::unexpected<Errno>(base.error());

@@ -12,13 +12,20 @@ constexpr std::array<std::string_view, 9> kContainerTypes = {
 constexpr std::array<std::string_view, 13> kDeviceTypes = {
     "btrfs",   "erofs", "exfat", "ext2",     "ext3", "ext4", "f2fs",
     "iso9660", "msdos", "ntfs3", "squashfs", "vfat", "xfs"};
+constexpr std::array<std::string_view, 4> kNetworkTypes = {"cifs", "nfs", "nfs4", "smb3"};
+
+// Options that say where a server is.
+constexpr std::array<std::string_view, 3> kAddresses = {"addr", "ip", "mountaddr"};
+
+template <std::size_t N>
+bool has(const std::array<std::string_view, N>& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
 
 std::optional<FilesystemList::Kind> kind_of(std::string_view type) {
-  const auto has = [&](const auto& list) {
-    return std::find(list.begin(), list.end(), type) != list.end();
-  };
-  if (has(kContainerTypes)) return FilesystemList::Kind::kContainer;
-  if (has(kDeviceTypes)) return FilesystemList::Kind::kDevice;
+  if (has(kContainerTypes, type)) return FilesystemList::Kind::kContainer;
+  if (has(kDeviceTypes, type)) return FilesystemList::Kind::kDevice;
+  if (has(kNetworkTypes, type)) return FilesystemList::Kind::kNetwork;
   return std::nullopt;
 }
 
@@ -26,6 +33,7 @@ std::string known_types() {
   std::string names;
   for (const auto type : kContainerTypes) names.append(" ").append(type);
   for (const auto type : kDeviceTypes) names.append(" ").append(type);
+  for (const auto type : kNetworkTypes) names.append(" ").append(type);
   return names;
 }
 
@@ -43,9 +51,40 @@ std::string_view take_until(std::string_view& text, char separator) {
   return part;
 }
 
+// Whether the option may stand in an entry of that kind.
+bool can_be_listed(std::string_view option, FilesystemList::Kind kind) {
+  const std::string_view key = option.substr(0, option.find('='));
+  const bool has_value = key.size() + 1 < option.size();
+  if (kind != FilesystemList::Kind::kNetwork) return key.size() == option.size() && !key.empty();
+  return !key.empty() && option != "*" && has_value == has(kAddresses, key) &&
+         (has_value || key.size() == option.size());
+}
+
 }  // namespace
 
+bool FilesystemList::Entry::has_address() const {
+  return std::any_of(options.begin(), options.end(), [](const std::string& option) {
+    return option.starts_with("addr=") || option.starts_with("ip=");
+  });
+}
+
+bool FilesystemList::Entry::allows_of_server(std::string_view data) const {
+  // What separates options is not always what it looks like (cifs: "sep=", ",," in a password,
+  // security modules: quotes): such data is for nobody.
+  if (data.find_first_of("\"'\\") != std::string_view::npos || data.starts_with("sep="))
+    return false;
+  bool has_address = false;
+  for (std::string_view rest = data; !rest.empty();) {
+    const auto option = take_until(rest, ',');
+    const auto key = option.substr(0, option.find('='));
+    if (key.empty() || !options.contains(has(kAddresses, key) ? option : key)) return false;
+    has_address |= key == "addr" || key == "ip";
+  }
+  return has_address;
+}
+
 bool FilesystemList::Entry::allows(std::string_view data) const {
+  if (kind == Kind::kNetwork) return allows_of_server(data);
   if (any_option) return true;
   while (!data.empty()) {
     std::string_view option = take_until(data, ',');
@@ -71,15 +110,19 @@ Result<FilesystemList> FilesystemList::parse(const std::vector<std::string>& ent
     if (list.find(entry.type) != nullptr) return failure("\"" + entry.type + "\" is there twice");
     while (!rest.empty()) {
       const auto option = trimmed(take_until(rest, ','));
-      if (option.empty() || option.find('=') != std::string_view::npos) {
-        return failure("\"" + text +
-                       "\": options are names with commas between, or *: \"tmpfs: size,mode\"");
+      if (!can_be_listed(option, entry.kind)) {
+        return failure("\"" + text + "\": options are names with commas between, or *: " +
+                       "\"tmpfs: size,mode\"; of servers also addresses: " +
+                       "\"nfs4: addr=192.0.2.1,vers\", and no *");
       }
       if (option == "*") {
         entry.any_option = true;
       } else {
         entry.options.emplace(option);
       }
+    }
+    if (entry.kind == Kind::kNetwork && !entry.has_address()) {
+      return failure("\"" + text + "\" names no server: \"nfs4: addr=192.0.2.1,vers\"");
     }
     list.entries_.push_back(std::move(entry));
   }

@@ -69,7 +69,8 @@ class MknodEmulator final : public Emulator {
 
     // An empty path is the kernel's ENOENT before dirfd is looked at.
     if (text->empty()) return Errno{ENOENT};
-    auto path = caller_path(target, std::move(*text), dirfd, std::move(*credentials));
+    auto path =
+        caller_path(target, std::move(*text), dirfd, std::move(*credentials), OwnLinks::kNotAtEnd);
     if (!path) return path.error();
     const SplitPath split = split_path(path->text);
     UniqueFd parent;

@@ -2,11 +2,15 @@
 // host's root alone do; and containers without CAP_SYS_ADMIN, as engines make them by default,
 // mount tmpfs, overlay and proc for what they nest.
 //
+// And file servers: NFS and SMB, which the kernel leaves to the host's root as well.
+//
 // Why it is safe: only listed types with listed options are mounted. What root of a user namespace
 // may mount is mounted by the worker, which is no more than that. A block device must be listed by
 // number; its filesystem is mounted by the helper in a workshop, with nodev locked on it by the
-// kernel, and arrives id-mapped, so that root inside is root of its files. The path that is mounted
-// on is walked as the caller, and the mount attached with the caller's rights.
+// kernel, and arrives id-mapped, so that root inside is root of its files. A server must
+// be listed by its address; what is mounted of it is mounted there too, on the caller's own
+// network, which must belong to the sandbox. The path that is mounted on is walked as the caller,
+// and the mount attached with the caller's rights.
 #include "emulators/mount.h"
 
 #include <fcntl.h>
@@ -106,11 +110,15 @@ class MountEmulator final : public Emulator {
     auto text = target.read_string(target_at, PATH_MAX);
     if (!text) return text.error();
     if (text->empty()) return Errno{ENOENT};
-    auto path = mount_path(target, std::move(*text), std::move(*credentials), *right);
+    // A source or a layer may be relative to the working directory.
+    const bool others = entry->kind == Kind::kDevice || wanted.type == "overlay";
+    auto path = mount_path(target, std::move(*text), std::move(*credentials), *right,
+                           others ? OwnLinks::kWalk : OwnLinks::kFollow);
     if (!path) return path.error();
     wanted.target = path->text;
 
     if (entry->kind == Kind::kDevice) return mount_device(wanted, *path, environment);
+    if (entry->kind == Kind::kNetwork) return mount_network(wanted, *path, environment);
     if (wanted.type == "proc") return mount_proc(wanted, *path, environment);
     return as_root_of_the_sandbox(wanted, *path, environment);
   }
@@ -123,19 +131,26 @@ class MountEmulator final : public Emulator {
     if (step.texts.size() != 3) return sys_failure(EINVAL);
     const std::string& type = step.texts[0];
     const std::string& data = step.texts[2];
-    const auto device = static_cast<dev_t>(step.numbers[1]);
     const FilesystemList::Entry* entry = filesystems_.find(type);
-    if (entry == nullptr || entry->kind != Kind::kDevice || !entry->allows(data) ||
-        !mounts_something_new(step.numbers[0]) ||
-        !devices_.allows(S_IFBLK, gnu_dev_major(device), gnu_dev_minor(device))) {
+    if (entry == nullptr || !entry->allows(data) || !mounts_something_new(step.numbers[0])) {
       return sys_failure(EPERM);
     }
-    auto made = host.mount_aside({.type = type,
-                                  .source = step.texts[1],
-                                  .data = data,
-                                  .flags = step.numbers[0] | MS_NODEV,
-                                  .device = device,
-                                  .id_mapped = shift_});
+    kernel::AsideMount wanted{.type = type,
+                              .source = step.texts[1],
+                              .data = data,
+                              .flags = step.numbers[0] | MS_NODEV,
+                              .id_mapped = shift_};
+    if (entry->kind == Kind::kDevice) {
+      wanted.device = static_cast<dev_t>(step.numbers[1]);
+      if (!devices_.allows(S_IFBLK, gnu_dev_major(wanted.device), gnu_dev_minor(wanted.device))) {
+        return sys_failure(EPERM);
+      }
+    } else if (entry->kind == Kind::kNetwork && step.fds.size() == 1) {
+      wanted.network = step.fds[0].get();
+    } else {
+      return sys_failure(EPERM);
+    }
+    auto made = host.mount_aside(wanted);
     if (!made) return tl::unexpected<Errno>(made.error());
     return StepResult{.value = 0, .bytes = std::move(*made)};
   }
@@ -234,10 +249,35 @@ class MountEmulator final : public Emulator {
     }
 
     Step make;
-    make.numbers[0] = wanted.flags;
     make.numbers[1] = about.st_rdev;
+    return mount_aside(std::move(make), wanted, place, path, environment);
+  }
+
+  // Of a server, which is reached by the caller's network.
+  static Outcome mount_network(const kernel::MountArguments& wanted, const CallerPath& path,
+                               Environment& environment) {
+    UniqueFd place;
+    const auto found =
+        environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
+          auto opened = files.open_path(wanted.target, 0);
+          if (!opened) return tl::unexpected<Errno>(opened.error());
+          place = std::move(*opened);
+          return {};
+        });
+    if (!found) return found.error();
+    auto network = environment.target.open_namespace("net");
+    if (!network) return network.error();
+    Step make;
+    make.fds.push_back(std::move(*network));
+    return mount_aside(std::move(make), wanted, place, path, environment);
+  }
+
+  // Has the helper mount it, and attaches that as the caller. `make` has what is the kind's own.
+  static Outcome mount_aside(Step make, const kernel::MountArguments& wanted, const UniqueFd& place,
+                             const CallerPath& path, Environment& environment) {
+    make.numbers[0] = wanted.flags;
     make.numbers[kWhat] = kMakeAside;
-    make.texts = {*wanted.type, *wanted.source, wanted.data.value_or("")};
+    make.texts = {*wanted.type, wanted.source.value_or(""), wanted.data.value_or("")};
     const auto aside = environment.ask_helper(make);
     if (!aside) return aside.error();
     auto mount = environment.actor->take_aside(aside->bytes);
@@ -245,7 +285,7 @@ class MountEmulator final : public Emulator {
     drop.numbers[kWhat] = kDropAside;
     static_cast<void>(environment.ask_helper(drop));
     if (!mount) return mount.error();
-    if (const int number = refusal_of(place.get(), about.st_rdev); number != 0) {
+    if (const int number = refusal_of(place.get(), make.numbers[1]); number != 0) {
       return Errno{number};
     }
     std::uint64_t made = 0;
@@ -300,7 +340,8 @@ Row mount_row() {
                                                             emulators::Member{"fsconfig", {}}};
   static constexpr std::array<OptionSpec, 4> kOptions = {
       OptionSpec{"filesystems", OptionType::kStringList, true,
-                 "types and their options: \"ext4\", \"tmpfs: size,mode\", \"overlay: *\""},
+                 "types and their options: \"ext4\", \"tmpfs: size,mode\", \"overlay: *\", \"nfs4: "
+                 "addr=192.0.2.1,vers\""},
       OptionSpec{"devices", OptionType::kStringList, false,
                  "block devices whose filesystems may be mounted: \"b 7:0\", \"b 7:*\"; default: "
                  "none"},
@@ -322,7 +363,8 @@ Row mount_row() {
       .summary = "mounts listed filesystems for sandboxes with a user namespace of their own",
       .notes =
           "Bind, remount, move and propagation changes stay with the kernel, as does what a caller "
-          "may mount by its own right. Filesystems of devices are always mounted nodev.",
+          "may mount by its own right. Filesystems of devices and servers are always mounted "
+          "nodev.",
       .example =
           R"({"rules": [{"emulate": "mount", "options": {"filesystems": ["ext4", "tmpfs: size,mode"], "devices": ["b 7:*"]}}]})",
       .make = make,

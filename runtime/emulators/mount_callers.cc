@@ -25,8 +25,9 @@ SysResult<MountRight> mount_right(const MountCallers& callers,
 }
 
 SysResult<CallerPath> mount_path(kernel::Target& target, std::string text,
-                                 kernel::Credentials credentials, MountRight right) {
-  auto path = caller_path(target, std::move(text), AT_FDCWD, std::move(credentials));
+                                 kernel::Credentials credentials, MountRight right,
+                                 OwnLinks links) {
+  auto path = caller_path(target, std::move(text), AT_FDCWD, std::move(credentials), links);
   if (!path) return path;
   // Sources and layers may be relative where the path is not.
   if (!path->view.base) {

@@ -36,6 +36,7 @@ enum class MountRight : std::uint8_t {
 // The view of a path that is to be mounted on, with the namespaces entered that a new filesystem
 // looks at, and CAP_SYS_ADMIN there where it is lent.
 [[nodiscard]] SysResult<CallerPath> mount_path(kernel::Target& target, std::string text,
-                                               kernel::Credentials credentials, MountRight right);
+                                               kernel::Credentials credentials, MountRight right,
+                                               OwnLinks links);
 
 }  // namespace sidecall::emulators

@@ -41,14 +41,15 @@ class UmountEmulator final : public Emulator {
     auto text = target.read_string(call.args[0], PATH_MAX);
     if (!text) return text.error();
     if (text->empty()) return Errno{ENOENT};
-    auto path = mount_path(target, std::move(*text), std::move(*credentials), *right);
+    const bool follow = (flags & UMOUNT_NOFOLLOW) == 0;
+    auto path = mount_path(target, std::move(*text), std::move(*credentials), *right,
+                           follow ? OwnLinks::kFollow : OwnLinks::kNotAtEnd);
     if (!path) return path.error();
 
     std::uint64_t id = 0;
     const auto unmounted = environment.actor->as_caller(
         path->view, [&](kernel::CallerFiles& files) -> SysResult<void> {
-          const auto place =
-              files.open_path(path->text, (flags & UMOUNT_NOFOLLOW) != 0 ? O_NOFOLLOW : 0);
+          const auto place = files.open_path(path->text, follow ? 0 : O_NOFOLLOW);
           if (!place) return tl::unexpected<Errno>(place.error());
           const auto number = files.mount_id(place->get());
           if (!number) return tl::unexpected<Errno>(number.error());

@@ -59,7 +59,7 @@ class KernelHostActions final : public HostActions {
       : ids_(users.ids),
         attributes_(users.ids, proc),
         owners_(users.ids),
-        mounts_(users.name_space.get()),
+        mounts_(proc, users.name_space.get()),
         schedule_(proc, users.name_space.get()) {}
 
   SysResult<void> make_node(int parent, const std::string& name, mode_t mode, dev_t device,

@@ -1,13 +1,18 @@
 #include "kernel/workshop.h"
 
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "kernel/mount_calls.h"
+#include "kernel/sys_done.h"
 
 namespace sidecall::kernel {
 namespace {
@@ -74,6 +79,30 @@ SysResult<void> HostMounts::enter_own_directory() {
   return {};
 }
 
+bool HostMounts::is_of_sandbox(int network) const {
+  if (::ioctl(network, NS_GET_NSTYPE) != CLONE_NEWNET) return false;
+  const UniqueFd owner(::ioctl(network, NS_GET_USERNS));
+  struct stat theirs {};
+  struct stat sandbox {};
+  return owner && ::fstat(owner.get(), &theirs) == 0 && ::fstat(user_namespace_, &sandbox) == 0 &&
+         theirs.st_dev == sandbox.st_dev && theirs.st_ino == sandbox.st_ino;
+}
+
+SysResult<void> HostMounts::mount_raw(const std::string& source, const AsideMount& wanted) const {
+  const auto mount_here = [&] {
+    return sys_done(
+        ::mount(source.c_str(), kRaw, wanted.type.c_str(), wanted.flags, wanted.data.c_str()));
+  };
+  if (wanted.network < 0) return mount_here();
+  if (!is_of_sandbox(wanted.network)) return sys_failure(EPERM);
+  const UniqueFd own(::openat(proc_, "thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+  if (!own || ::setns(wanted.network, CLONE_NEWNET) != 0) return sys_failure(errno);
+  auto mounted = mount_here();
+  // Nothing of ours is to be on the sandbox's network: better no helper.
+  if (::setns(own.get(), CLONE_NEWNET) != 0) std::abort();
+  return mounted;
+}
+
 SysResult<std::string> HostMounts::mount_aside(const AsideMount& wanted) {
   if (auto entered = enter_own_directory(); !entered) {
     return tl::unexpected<Errno>(entered.error());
@@ -85,11 +114,9 @@ SysResult<std::string> HostMounts::mount_aside(const AsideMount& wanted) {
       return tl::unexpected<Errno>(made.error());
     }
   }
-  const int mounted =
-      ::mount(source.c_str(), kRaw, wanted.type.c_str(), wanted.flags, wanted.data.c_str());
-  const int number = errno;
+  const auto mounted = mount_raw(source, wanted);
   if (wanted.device != 0) ::unlink(source.c_str());
-  if (mounted != 0) return sys_failure(number);
+  if (!mounted) return tl::unexpected<Errno>(mounted.error());
 
   auto copy = copy_mount(AT_FDCWD, kRaw, false);
   ::umount2(kRaw, MNT_DETACH);

@@ -31,13 +31,16 @@ struct AsideMount {
   unsigned long flags = 0;  // MS_*
   dev_t device = 0;         // where the source is a block device: that one, under the source's name
   bool id_mapped = false;   // by the sandbox's ids, where the filesystem can be
+  // A descriptor on a network namespace, by which a server is to be reached; stays the caller's.
+  // EPERM where it does not belong to the sandbox's user namespace. -1: it makes no difference.
+  int network = -1;
 };
 
 // On a thread of the helper that has a filesystem context of its own. One mount at a time.
 class HostMounts {
  public:
-  // `user_namespace`: the sandbox's; stays the caller's.
-  explicit HostMounts(int user_namespace) : user_namespace_(user_namespace) {}
+  // Descriptors of the caller's: on /proc, and on the sandbox's user namespace.
+  HostMounts(int proc, int user_namespace) : proc_(proc), user_namespace_(user_namespace) {}
 
   // Mounts it, and gives its path in the workshop's copy.
   [[nodiscard]] SysResult<std::string> mount_aside(const AsideMount& wanted);
@@ -46,7 +49,12 @@ class HostMounts {
 
  private:
   [[nodiscard]] SysResult<void> enter_own_directory();
+  // mount(2) onto the place for it, in the network namespace that is asked for.
+  [[nodiscard]] SysResult<void> mount_raw(const std::string& source,
+                                          const AsideMount& wanted) const;
+  [[nodiscard]] bool is_of_sandbox(int network) const;
 
+  int proc_;
   int user_namespace_;
   std::string directory_;  // the thread's own, in the workshop
 };

@@ -1,5 +1,8 @@
 """Programs that people run: what they give natively they give in a container with sidecall, too."""
 
+import hashlib
+import io
+import json
 import os
 import re
 import tarfile
@@ -17,6 +20,8 @@ SCHED = {"emulate": "sched",
          "options": {"policies": ["fifo", "rr"], "max_priority": 10, "min_nice": -5,
                      "realtime_io": True}}
 XATTR = {"emulate": "xattr", "options": {"names": ["trusted.overlay.*"]}}
+
+MOUNT = {"emulate": "mount", "options": {"filesystems": ["overlay: *", "tmpfs: *"]}}
 
 # Everything that matters of a tree, in one order.
 LIST = "find . | LC_ALL=C sort | xargs stat -c '%n %F %a %t:%T %u:%g'"
@@ -88,6 +93,61 @@ def make_nodes(root):
     return path
 
 
+def add_member(archive, name, data=b""):
+    """A directory, or a file that holds `data`."""
+    member = tarfile.TarInfo(name)
+    member.type = tarfile.REGTYPE if data else tarfile.DIRTYPE
+    member.mode, member.size = 0o755, len(data)
+    archive.addfile(member, io.BytesIO(data))
+
+
+def make_oci_image(root):
+    """/image: in OCI layout, two layers, of which the second has a whiteout and an opaque one."""
+    path = root / "image"
+    blobs = path / "blobs" / "sha256"
+    blobs.mkdir(parents=True)
+
+    def blob(kind, data):
+        digest = hashlib.sha256(data).hexdigest()
+        (blobs / digest).write_bytes(data)
+        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": f"sha256:{digest}",
+                "size": len(data)}
+
+    layers = []
+    for members in [{"etc": b"", "etc/gone": b"x", "etc/kept": b"y", "var": b"", "var/old": b"z"},
+                    {"etc": b"", "etc/.wh.gone": b"-", "var": b"", "var/.wh..wh..opq": b"-",
+                     "var/new": b"z"}]:
+        layer = io.BytesIO()
+        with tarfile.open(fileobj=layer, mode="w") as archive:
+            for name, data in members.items():
+                add_member(archive, name, data)
+        layers.append(blob("layer.v1.tar", layer.getvalue()))
+    config = {"architecture": "amd64", "os": "linux",
+              "rootfs": {"type": "layers", "diff_ids": [layer["digest"] for layer in layers]}}
+    manifest = {"schemaVersion": 2, "config": blob("config.v1+json", json.dumps(config).encode()),
+                "layers": layers}
+    index = {"schemaVersion": 2,
+             "manifests": [blob("manifest.v1+json", json.dumps(manifest).encode())]}
+    (path / "index.json").write_text(json.dumps(index))
+    (path / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
+    policy = root / "etc" / "containers"
+    policy.mkdir()
+    (policy / "policy.json").write_text('{"default": [{"type": "insecureAcceptAnything"}]}')
+    return path
+
+
+def buildah(driver, trees, proof):
+    """Pulls the image, which unpacks its layers into `trees` of the storage. `proof` is in one."""
+    return Program(
+        f"""export _CONTAINERS_USERNS_CONFIGURED=done XDG_RUNTIME_DIR=$PWD TMPDIR=$PWD
+            buildah --root $PWD/root --runroot $PWD/run --storage-driver {driver} \
+                pull oci:/image >/dev/null &&
+            for tree in root/{trees}; do (cd $tree && {LIST}); done | LC_ALL=C sort >list &&
+            grep -q '{proof}' list && cat list""",
+        rules=(MKNOD, XATTR, MOUNT), prepare=make_oci_image, same_off=True,
+        needs="/usr/bin/buildah")
+
+
 DEBOOTSTRAP = "/usr/share/debootstrap/functions"
 
 
@@ -136,6 +196,14 @@ PROGRAMS |= {
     "tar-of-a-layer": Program(
         f"/usr/bin/tar --xattrs --xattrs-include='*' -xpf /layer.tar && {LIST}", rules=(XATTR,),
         prepare=make_layer, look=overlay_attributes),
+}
+
+
+# It leaves device nodes out wherever it finds itself in a user namespace, whether they can be made
+# or not: the trees are those that it gives without sidecall.
+PROGRAMS |= {
+    "buildah-vfs": buildah("vfs", "vfs/dir/*", "^./var/new regular file"),
+    "buildah-overlay": buildah("overlay", "overlay/*/diff", "^./etc/gone character special file"),
 }
 
 

@@ -232,6 +232,33 @@ TEST_F(MountTest, ProcInAChrootIsTheContainersOwn) {
   EXPECT_EQ(failures, "");
 }
 
+// As systemd mounts. Anybody may follow its own links; a thread that acts for it may not, where it
+// lacks a capability of the caller's.
+TEST_F(MountTest, OwnDescriptorsAreFollowedWithoutTheRightToLookIntoProcesses) {
+  const Body body = [&](Checks& checks) {
+    const std::string at = place();
+    checks.expect_ok(::mkdir((at + "/below").c_str(), 0755), "mkdir");
+    const int directory = ::open(at.c_str(), O_PATH | O_DIRECTORY);
+    const std::string link = "/proc/self/fd/" + std::to_string(directory);
+    checks.expect_ok(::mount("none", (link + "/below").c_str(), "tmpfs", 0, "size=1m"), "below");
+    checks.expect(!line_of_mount(at + "/below").empty(), "below it is mounted");
+    checks.expect_ok(::mount("none", link.c_str(), "tmpfs", 0, "size=1m"), "the link's directory");
+    checks.expect(!line_of_mount(at).empty(), "it is mounted on");
+    checks.expect_errno(::mount("none", "/proc/self/fd/99", "tmpfs", 0, ""), ENOENT, "no such one");
+  };
+  EXPECT_EQ(run_natively(body), "");
+  ::rmdir((place() + "/below").c_str());
+  const emulators::Options options{{"filesystems", Texts{"tmpfs: size"}},
+                                   {"callers", std::string("root")}};
+  EXPECT_EQ(served(options,
+                   [&](Checks& checks) {
+                     checks.expect(drop_capability(CAP_SYS_ADMIN), "dropping CAP_SYS_ADMIN");
+                     checks.expect(drop_capability(CAP_SYS_PTRACE), "dropping CAP_SYS_PTRACE");
+                     body(checks);
+                   }),
+            "");
+}
+
 class UmountTest : public MountTest {};
 
 // A mount that an actor thread has worked in can be taken off: it stays nowhere.

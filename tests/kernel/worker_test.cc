@@ -1,6 +1,7 @@
 // A real worker process over real notifications.
 #include <dirent.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
@@ -14,7 +15,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "base/file.h"
@@ -233,10 +236,33 @@ TEST_F(WorkerTest, KeepsOnlyWhatItsEmulatorsNeed) {
   EXPECT_EQ(run_in_sandbox(options, [](Checks&) {}), "");
 }
 
+// A sandbox that lives until it is told to end, and is served before and after.
+void wait_for_the_end(Checks& checks) {
+  sigset_t end;
+  ::sigemptyset(&end);
+  ::sigaddset(&end, SIGUSR1);
+  ::sigprocmask(SIG_BLOCK, &end, nullptr);
+  checks.expect(::syscall(SYS_getppid, 2) == 4242, "served before");
+  int ignored = 0;
+  ::sigwait(&end, &ignored);
+  checks.expect(::syscall(SYS_getppid, 2) == 4242, "served after");
+}
+
+// Runs `act` while such a sandbox waits.
+auto while_it_waits(std::function<void(worker::WorkerProcess&, pid_t child, int listener)> act) {
+  return [act = std::move(act)](worker::WorkerProcess& process, pid_t child, int listener) {
+    while (process.statistics().routes().front().calls == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    act(process, child, listener);
+    ::kill(child, SIGUSR1);
+  };
+}
+
 TEST_F(WorkerTest, ServesListenersThatComeLaterAndLetsThemGo) {
   const SandboxOptions options{
       .program = declared_answers(),
-      .meanwhile = [](worker::WorkerProcess& process, pid_t child, int) {
+      .meanwhile = while_it_waits([](worker::WorkerProcess& process, pid_t child, int) {
         std::size_t before = 0;
         for (int round = 0; round < 20; ++round) {
           auto trial = kernel::Trial::start(
@@ -253,19 +279,14 @@ TEST_F(WorkerTest, ServesListenersThatComeLaterAndLetsThemGo) {
           if (round == 0) before = open_descriptors(process.pid());
         }
         EXPECT_EQ(open_descriptors(process.pid()), before);
-      }};
-  EXPECT_EQ(run_in_sandbox(options,
-                           [](Checks& checks) {
-                             std::this_thread::sleep_for(std::chrono::milliseconds(200));
-                             checks.expect(::syscall(SYS_getppid, 2) == 4242, "served");
-                           }),
-            "");
+      })};
+  EXPECT_EQ(run_in_sandbox(options, wait_for_the_end), "");
 }
 
 TEST_F(WorkerTest, RefusesAForeignDescriptorAndServesOn) {
   const SandboxOptions options{
       .program = declared_answers(),
-      .meanwhile = [](worker::WorkerProcess& process, pid_t child, int) {
+      .meanwhile = while_it_waits([](worker::WorkerProcess& process, pid_t child, int) {
         ASSERT_TRUE(process.add_listener(STDERR_FILENO, 77, child, child));
         const auto report = process.receive_report();
         ASSERT_TRUE(report);
@@ -274,11 +295,8 @@ TEST_F(WorkerTest, RefusesAForeignDescriptorAndServesOn) {
         const auto closed = process.receive_report();
         ASSERT_TRUE(closed);
         EXPECT_EQ(closed->kind, worker::WorkerReport::Kind::kListenerClosed);
-      }};
-  EXPECT_EQ(run_in_sandbox(
-                options,
-                [](Checks& checks) { checks.expect(::syscall(SYS_getppid, 2) == 4242, "served"); }),
-            "");
+      })};
+  EXPECT_EQ(run_in_sandbox(options, wait_for_the_end), "");
 }
 
 // Kills the worker and has another take over its listener and its memory.
@@ -338,6 +356,94 @@ TEST_F(WorkerTest, ASuccessorFinishesTheCallsThatWereInFlight) {
     checks.expect(calls > kDeaths, "calls were made");
   };
   EXPECT_EQ(run_in_sandbox(options, body), "");
+}
+
+// Every call in flight is declared the cause of two crashes: it is given up, and only it.
+TEST_F(WorkerTest, ACallThatCostsWorkersIsAnsweredWithEio) {
+  const Program program = declared_answers();
+  constexpr int kMostDeaths = 5000;  // until one finds a call in flight
+  std::uint64_t given_up = 0;
+  const SandboxOptions options{
+      .program = program,
+      .meanwhile = [&](worker::WorkerProcess& process, pid_t child, int listener) {
+        for (int death = 0; death < kMostDeaths && given_up == 0; ++death) {
+          ::kill(process.pid(), SIGKILL);
+          pollfd dead{process.pidfd(), POLLIN, 0};
+          ::poll(&dead, 1, -1);
+          for (int times = 0; times < 2; ++times) process.statistics().journal().blame(true);
+          replace(process, child, listener, program);
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          given_up = process.statistics().header().poisonous;
+        }
+        ::kill(child, SIGUSR1);
+      }};
+  static std::atomic<bool> done;
+  done = false;
+  const Body body = [](Checks& checks) {
+    ::signal(SIGUSR1, [](int) { done = true; });
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int index = 0; index < 4; ++index) {
+      threads.emplace_back([&] {
+        while (!done) {
+          const long answer = ::syscall(SYS_getppid, 2);
+          if (answer != 4242 && !(answer == -1 && errno == EIO)) ++wrong;
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    checks.expect(wrong == 0, std::to_string(wrong) + " wrong answers");
+  };
+  std::string outcome = run_in_sandbox(options, body);
+  // The last worker says it once for each call.
+  const std::string said = "worker: a call of getppid is answered with EIO: workers died of it\n";
+  while (outcome.starts_with(said)) outcome.erase(0, said.size());
+  EXPECT_EQ(outcome, "");
+  EXPECT_GT(given_up, 0U);
+}
+
+// As after an agent's death, when the next one cannot know what the worker has been told.
+TEST_F(WorkerTest, AListenerThatComesTwiceIsServedOnce) {
+  const SandboxOptions options{
+      .program = declared_answers(),
+      .meanwhile = while_it_waits([](worker::WorkerProcess& process, pid_t child, int listener) {
+        for (int times = 0; times < 3; ++times) {
+          ASSERT_TRUE(process.add_listener(listener, 1, child, child));
+        }
+        ASSERT_TRUE(process.add_listener(STDERR_FILENO, 77, child, child));
+        // It has read them all when it complains of the last.
+        const auto report = process.receive_report();
+        ASSERT_TRUE(report);
+        EXPECT_NE(report->text.find("not a seccomp listener"), std::string::npos) << report->text;
+        EXPECT_EQ(process.statistics().header().listeners, 1U);
+        EXPECT_EQ(process.receive_report()->tag, 77U);
+      })};
+  EXPECT_EQ(run_in_sandbox(options, wait_for_the_end), "");
+}
+
+// While there is no agent its messages are not read, and there are more of them than fit.
+TEST_F(WorkerTest, ServesOnWhereNobodyReadsAndTellsLaterWhatMustBeTold) {
+  constexpr unsigned kListeners = 700;
+  const SandboxOptions options{
+      .program = declared_answers(),
+      .meanwhile = while_it_waits([](worker::WorkerProcess& process, pid_t child, int) {
+        for (unsigned tag = 100; tag < 100 + kListeners; ++tag) {
+          auto trial = kernel::Trial::start(
+              SYS_getppid, [] { return ::syscall(SYS_getppid, 2) == 4242 ? 0 : 1; });
+          ASSERT_TRUE(trial) << trial.error().message;
+          const UniqueFd listener = trial->take_listener();
+          ASSERT_TRUE(process.add_listener(listener.get(), tag, trial->pid(), child));
+          ASSERT_EQ(trial->wait(), 0) << "served";
+        }
+        std::set<std::uint64_t> closed;
+        while (closed.size() < kListeners) {
+          const auto report = process.receive_report();
+          ASSERT_TRUE(report);
+          ASSERT_EQ(report->kind, worker::WorkerReport::Kind::kListenerClosed) << report->text;
+          EXPECT_TRUE(closed.insert(report->tag).second) << report->tag;
+        }
+      })};
+  EXPECT_EQ(run_in_sandbox(options, wait_for_the_end), "");
 }
 
 TEST(WorkerProgram, DoesNotStartByHand) {

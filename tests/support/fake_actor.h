@@ -226,9 +226,11 @@ class FakeHost final : public kernel::HostActions {
   void drop_loose_node() override {}
 
   std::vector<kernel::AsideMount> aside;
+  std::vector<std::string> networks;  // fd_name() of those, in the same order
   int dropped = 0;
   SysResult<std::string> mount_aside(const kernel::AsideMount& wanted) override {
     if (failure != 0) return sys_failure(failure);
+    networks.push_back(fd_name(wanted.network));
     aside.push_back(wanted);
     return std::string("/aside");
   }

@@ -48,6 +48,7 @@ class FakeTarget final : public kernel::Target {
   std::map<pid_t, pid_t> threads;          // our numbers by the caller's
   std::map<int, std::string> descriptors;  // what named_fd() calls them
   std::set<int> path_descriptors;          // those of them that are of O_PATH
+  std::set<std::string> directories;       // names that stand for a directory: "/"
 
   // Maps `bytes` at `address`. Regions do not overlap; those that touch are one.
   void map(std::uint64_t address, std::string_view bytes, bool writable = true) {
@@ -150,11 +151,11 @@ class FakeTarget final : public kernel::Target {
   }
   SysResult<UniqueFd> root() override { return answer(Look::kRoot, named_fd("root")); }
   SysResult<UniqueFd> working_directory() override {
-    return answer(Look::kWorkingDirectory, named_fd("cwd"));
+    return answer(Look::kWorkingDirectory, file("cwd"));
   }
   SysResult<UniqueFd> descriptor(int number) override {
     if (!descriptors.contains(number)) return sys_failure(EBADF);
-    return answer(Look::kDescriptor, named_fd(descriptors.at(number)));
+    return answer(Look::kDescriptor, file(descriptors.at(number)));
   }
   SysResult<UniqueFd> open_descriptor(int number) override {
     if (path_descriptors.contains(number)) return sys_failure(EBADF);
@@ -168,6 +169,9 @@ class FakeTarget final : public kernel::Target {
     int reads = 0;
   };
 
+  [[nodiscard]] UniqueFd file(const std::string& name) const {
+    return directories.contains(name) ? UniqueFd(::open("/", O_PATH | O_CLOEXEC)) : named_fd(name);
+  }
   Cell* find(std::uint64_t address) {
     const auto found = memory_.find(address);
     return found == memory_.end() ? nullptr : &found->second;

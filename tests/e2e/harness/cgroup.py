@@ -15,6 +15,8 @@ class EngineNamespace:
     """Where engines run. crun refuses a hybrid layout (v1 controllers and a v2 mount beside them);
     there, engines get a mount namespace of their own without the latter. Elsewhere it is ours."""
 
+    CHANGE = f"umount {UNIFIED}"  # what is run in it first
+
     def __init__(self):
         self._holder = None
         self.prefix = []
@@ -22,15 +24,21 @@ class EngineNamespace:
             return
         # Lives until its input closes: with us, however we end.
         self._holder = subprocess.Popen(
-            ["unshare", "--mount", "sh", "-c", f"umount {UNIFIED} && echo ready && read _"],
+            ["unshare", "--mount", "sh", "-c", f"{self.CHANGE} && echo ready && read _"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self._holder.stdout.readline() != "ready\n":
-            raise RuntimeError(f"no mount namespace without {UNIFIED}: are we root?")
+            raise RuntimeError(f"\"{self.CHANGE}\" failed: are we root?")
         self.prefix = ["nsenter", f"--target={self._holder.pid}", "--mount", "--"]
 
     def close(self):
         if self._holder:
             self._holder.communicate("\n")
+
+
+class UnifiedNamespace(EngineNamespace):
+    """Where engines see cgroup v2 alone, of which a container can be given a part to rule over."""
+
+    CHANGE = f"umount --recursive {ROOT} && mount -t cgroup2 none {ROOT}"
 
 
 def directory(pid, controller):
@@ -57,7 +65,7 @@ def allow_real_time(pid):
     for path in [*reversed(group.parents), group]:
         runtime = path / "cpu.rt_runtime_us"
         if runtime.exists() and int(runtime.read_text()) == 0:
-            runtime.write_text("400000")  # of each second
+            runtime.write_text("100000")  # of each second: several containers share what there is
 
 
 def remove(name):

@@ -203,6 +203,42 @@ TEST_F(MountTest, ASourceThatIsNoBlockDeviceIsTheKernelsError) {
   EXPECT_THAT(helper_.instances, IsEmpty());
 }
 
+TEST_F(MountTest, AServerIsReachedByTheCallersNetwork) {
+  use({{"filesystems", Texts{"nfs4: addr=192.0.2.1,vers"}}});
+  give_capability();
+  actor_.files.directories = {"/mnt"};
+  EXPECT_TRUE(continues(mount("host:/", "nfs4", 0, "addr=192.0.2.9")));
+  EXPECT_TRUE(continues(mount("192.0.2.1:/", "nfs4", 0, "vers=4.2")));
+  EXPECT_THAT(helper_.host.aside, IsEmpty());
+  EXPECT_TRUE(succeeds(mount("host:/", "nfs4", MS_NOEXEC, "vers=4.2,addr=192.0.2.1")));
+  ASSERT_THAT(helper_.host.aside, SizeIs(1));
+  const kernel::AsideMount& made = helper_.host.aside[0];
+  EXPECT_EQ(made.source, "host:/");
+  EXPECT_EQ(made.data, "vers=4.2,addr=192.0.2.1");
+  EXPECT_EQ(made.flags, static_cast<unsigned long>(MS_NOEXEC | MS_NODEV));
+  EXPECT_EQ(made.device, 0U);
+  EXPECT_EQ(helper_.host.networks[0], "net");
+  EXPECT_EQ(actor_.files.attached.back().first, "/aside");
+  EXPECT_EQ(helper_.host.dropped, 1);
+  target_.fail(Look::kNamespace, ESRCH);
+  EXPECT_EQ(errno_of(mount("host:/", "nfs4", 0, "addr=192.0.2.1")), ESRCH);
+}
+
+TEST_F(MountTest, TheHelperMountsNoServerWithoutANetworkOrAListedAddress) {
+  use({{"filesystems", Texts{"nfs4: addr=192.0.2.1"}}});
+  const auto performed = [&](const char* data, bool with_network) {
+    Step step;
+    step.texts = {"nfs4", "host:/", data};
+    if (with_network) step.fds.push_back(support::named_fd("net"));
+    return emulator_->perform(step, helper_.host).has_value();
+  };
+  EXPECT_TRUE(performed("addr=192.0.2.1", true));
+  EXPECT_FALSE(performed("addr=192.0.2.1", false));
+  EXPECT_FALSE(performed("addr=192.0.2.9", true));
+  EXPECT_FALSE(performed("", true));
+  EXPECT_THAT(helper_.host.aside, SizeIs(1));
+}
+
 // A worker that has been taken over mounts nothing that the policy does not list.
 TEST_F(MountTest, TheHelperChecksThePolicyItself) {
   const auto step = [](const char* type, const char* data, dev_t device, std::uint64_t flags) {
