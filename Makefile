@@ -3,10 +3,11 @@
 DESTDIR ?=
 SOURCES = find runtime hooks tests \( -name '*.h' -o -name '*.cc' -o -name '*.c' \)
 
-.PHONY: help packages build release test demo check format tidy asan tsan fuzz bench install clean
+.PHONY: help packages build release test demo check format tidy asan asan-smoke tsan fuzz bench soak \
+        install clean
 
 help: ## Says what there is to make
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z -]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 demo: packages release ## Shows a container without and with sidecall, and what a call costs (root)
 	@tests/demo/demo build/release/bin
@@ -27,25 +28,35 @@ check: format tidy ## Formatting, clang's warnings and clang-tidy
 format: ## Formatting only; `make format FIX=1` mends it
 	@$(SOURCES) -print0 | xargs -0 clang-format $(if $(FIX),-i,--dry-run --Werror)
 
-tidy: ## clang and clang-tidy only
+tidy: ## clang's warnings and clang-tidy only
 	@cmake --preset tidy
 	@cmake --build --preset tidy
+	@.ci/tidy build/tidy
 
 asan tsan: ## Tests under sanitizers: addresses and undefined behaviour, or threads
 	@cmake --preset $(subst asan,asan-ubsan,$@)
 	@cmake --build --preset $(subst asan,asan-ubsan,$@)
 	@ctest --preset $(subst asan,asan-ubsan,$@)
 
+asan-smoke: ## The part of asan that the gate runs
+	@cmake --preset asan-ubsan
+	@cmake --build --preset asan-smoke
+	@ctest --preset asan-smoke
+
 fuzz: ## Fuzz targets, each run for a short while
 	@cmake --preset fuzz
 	@cmake --build --preset fuzz
 	@ctest --test-dir build/fuzz --output-on-failure --no-tests=error
 
-bench: build ## What a call costs against the bare loop
-	@build/dev/bin/call_cost
+bench: release ## What a call costs against the bare loop (root)
+	@build/release/bin/sidecall bench
+
+soak: packages build ## Kills everything under load, then thousands of containers (root)
+	@SIDECALL_PROGRAMS=build/dev/bin tests/soak/survival.py $(SOAK)
+	@SIDECALL_PROGRAMS=build/dev/bin tests/soak/cycles.py $(CYCLES)
 
 install: release ## Installs the release build, below DESTDIR
-	@DESTDIR=$(DESTDIR) cmake --install build/release
+	@DESTDIR=$(DESTDIR) cmake --install build/release --strip
 
 packages:
 	@.ci/install-packages

@@ -6,10 +6,11 @@ set(SIDECALL_LAYER_base "")
 set(SIDECALL_LAYER_kernel base)
 set(SIDECALL_LAYER_placement base)
 set(SIDECALL_LAYER_emulators base kernel)
+set(SIDECALL_LAYER_keeper base kernel)
 set(SIDECALL_LAYER_worker base kernel placement emulators)
 set(SIDECALL_LAYER_oci base emulators)
 set(SIDECALL_LAYER_policy base kernel emulators oci)
-set(SIDECALL_LAYER_agent base kernel placement emulators worker oci policy)
+set(SIDECALL_LAYER_agent base kernel placement emulators keeper worker oci policy)
 set(SIDECALL_LAYER_hook base emulators oci policy)
 set(SIDECALL_LAYER_cli base kernel placement emulators worker oci policy hook)
 
@@ -18,6 +19,8 @@ target_compile_options(sidecall_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wcast-qual
   -Wimplicit-fallthrough -Werror -fno-omit-frame-pointer -fstack-protector-strong
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast>
+  # clang-tidy has a check for these, which costs it a tenth of its time.
+  $<$<CXX_COMPILER_ID:Clang>:-Wreserved-identifier>
   # gcc 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 target_compile_definitions(sidecall_options INTERFACE _GNU_SOURCE

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <thread>
 
 #include "base/paths.h"
 #include "base/unique_fd.h"
@@ -15,6 +16,7 @@ namespace sidecall::oci_hook {
 namespace {
 
 constexpr std::size_t kLongestAnswer = 4096;
+constexpr std::chrono::milliseconds kPause{20};  // between two looks for an agent
 
 using Kind = LinkFailure::Kind;
 
@@ -49,11 +51,15 @@ bool receive_all(int socket, std::string& answer) {
   while (answer.size() < kLongestAnswer) {
     const ssize_t count = ::recv(socket, chunk.data(), kLongestAnswer - answer.size(), 0);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno == ECONNRESET && !answer.empty();
+    if (count < 0) return errno == ECONNRESET;
     if (count == 0) return true;
     answer.append(chunk.data(), static_cast<std::size_t>(count));
   }
   return true;
+}
+
+std::string waited(std::chrono::milliseconds time) {
+  return " (waited " + std::to_string(time.count()) + " ms)";
 }
 
 // One printable line, whatever came.
@@ -66,7 +72,25 @@ std::string first_line(std::string_view answer) {
 
 }  // namespace
 
-tl::expected<void, LinkFailure> AgentLink::ask(std::string_view request) const {
+// An agent that is restarted is away for a moment, and asked again it gives the same answer: it has
+// forgotten what it had not answered.
+tl::expected<void, LinkFailure> AgentLink::ask(std::string_view request,
+                                               std::chrono::milliseconds absence) const {
+  const auto deadline = std::chrono::steady_clock::now() + absence;
+  for (;;) {
+    auto outcome = ask_once(request);
+    if (outcome) return outcome;
+    LinkFailure& failure = outcome.error();
+    if (failure.kind != Kind::kAbsent && failure.kind != Kind::kBroken) return outcome;
+    if (std::chrono::steady_clock::now() >= deadline) {
+      if (absence.count() > 0) failure.error.message += waited(absence);
+      return outcome;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+tl::expected<void, LinkFailure> AgentLink::ask_once(std::string_view request) const {
   const std::string path = in_directory(run_directory_, kHookSocket);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -81,7 +105,7 @@ tl::expected<void, LinkFailure> AgentLink::ask(std::string_view request) const {
                                     "; see its log, or `sidecall doctor`");
   };
   const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket || !set_timeouts(socket.get(), timeout_)) return trouble(errno);
+  if (!socket || !set_timeouts(socket.get(), patience_.answer)) return trouble(errno);
   // sockets(7): every address family's structure is passed as a sockaddr.
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     const int number = errno;
@@ -97,7 +121,10 @@ tl::expected<void, LinkFailure> AgentLink::ask(std::string_view request) const {
   ::shutdown(socket.get(), SHUT_WR);
   if (!receive_all(socket.get(), answer)) return trouble(errno);
   if (answer == "ok\n") return {};
-  if (answer.empty()) return trouble(ECONNRESET);
+  if (answer.empty()) {
+    return fail(Kind::kBroken,
+                "sidecalld hung up on " + path + " before it had answered; see its log");
+  }
   return fail(Kind::kRefused, first_line(answer));
 }
 

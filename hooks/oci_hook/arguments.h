@@ -1,6 +1,7 @@
 // The command line of sidecall-hook.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,7 +19,11 @@ struct Arguments {
   std::string run_directory{kDefaultRunDirectory};        // absolute
   std::string policy_directory{kDefaultPolicyDirectory};  // absolute
   std::string policy{kDefaultPolicy};  // of containers whose annotations name none
+  // For an agent that is being restarted.
+  std::chrono::milliseconds wait{3000};
 };
+
+inline constexpr std::chrono::milliseconds kLongestWait{4000};
 
 inline constexpr std::string_view kUsage =
     "Usage: sidecall-hook [--run-dir DIR] [--policy-dir DIR] [--policy NAME] STAGE\n"
@@ -31,6 +36,7 @@ inline constexpr std::string_view kUsage =
     "  --run-dir DIR     where sidecalld has its sockets (/run/sidecall)\n"
     "  --policy-dir DIR  where policies are, as NAME.json (/etc/sidecall/policies)\n"
     "  --policy NAME     for containers without the annotation dev.sidecall.policy (default)\n"
+    "  --wait MS         for a sidecalld that is being restarted, at most 4000 (3000)\n"
     "  --help, --version\n";
 
 // `arguments` leaves out the program's name. Options are "--name value" or "--name=value".

@@ -25,6 +25,13 @@ Result<std::string> read_input() {
   return input;
 }
 
+// A container that has ended is not kept waiting: what an agent that is away does not hear now, it
+// finds out by itself.
+Patience patience_of(const Arguments& arguments) {
+  if (arguments.action == Action::kPoststop) return {.answer = std::chrono::milliseconds(1000)};
+  return {.absence = arguments.wait};
+}
+
 int run(const Arguments& arguments) {
   auto input = read_input();
   if (!input) {
@@ -37,7 +44,7 @@ int run(const Arguments& arguments) {
     say("/proc/self/exe: " + error.message());
     return 1;
   }
-  const AgentLink agent(arguments.run_directory);
+  const AgentLink agent(arguments.run_directory, patience_of(arguments));
   const Outcome outcome =
       arguments.action == Action::kPrecreate       ? precreate(arguments, agent, self, *input)
       : arguments.action == Action::kCreateRuntime ? create_runtime(agent, *input)

@@ -34,10 +34,12 @@ Outcome precreate(const Arguments& arguments, const AgentLink& agent, std::strin
   if (!config) return fail(std::move(config).error().within("config.json on standard input"));
   const auto annotations = config->annotations();
 
-  if (auto pong = agent.ping(); !pong) {
+  // What may start without an agent does not wait for one.
+  const bool optional = is_optional(annotations);
+  if (auto pong = optional ? agent.ping_once() : agent.ping(); !pong) {
     Error& error = pong.error().error;
     if (pong.error().kind != LinkFailure::Kind::kAbsent) return fail(std::move(error));
-    if (is_optional(annotations)) {
+    if (optional) {
       return {.exit_status = 0,
               .output = std::string(text),
               .lines = {"the container starts without interception: " + error.message}};

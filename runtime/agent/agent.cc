@@ -3,12 +3,15 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "agent/acceptor.h"
 #include "agent/control_server.h"
 #include "agent/event_loop.h"
 #include "agent/hook_intake.h"
+#include "agent/keeping.h"
 #include "agent/listener_intake.h"
 #include "agent/run_directory.h"
 #include "agent/snapshot.h"
@@ -27,18 +30,34 @@ Result<UniqueFd> stop_signals() {
   return fd;
 }
 
+// crun connects when a container is created, and sends only when it is started.
+class ConnectionShelter final : public Shelter {
+ public:
+  explicit ConnectionShelter(Safekeeping& keeping) : keeping_(keeping) {}
+  void take_in(std::uint64_t number, int connection) override {
+    keeping_.keep(label(number), connection);
+  }
+  void let_go(std::uint64_t number) override { keeping_.drop(label(number)); }
+
+ private:
+  static keeper::Label label(std::uint64_t number) {
+    return {.tag = number, .kind = keeper::Label::Kind::kConnection};
+  }
+  Safekeeping& keeping_;
+};
+
 }  // namespace
 
 // Destroyed from the last to the first: nobody is accepted any more before anything that serves
 // them goes, and the directory's lock goes after the sockets in it.
 struct Agent::Parts {
   Parts(Log own_log, std::unique_ptr<EventLoop> own_loop, RunDirectory own_directory,
-        UniqueFd own_signals, Host& host, const RegistryOptions& options)
+        UniqueFd own_signals, std::string drain_mark)
       : log(std::move(own_log)),
         loop(std::move(own_loop)),
         directory(std::move(own_directory)),
         signals(std::move(own_signals)),
-        registry(*loop, host, log, board, options) {}
+        drain(std::move(drain_mark)) {}
 
   Log log;
   std::unique_ptr<EventLoop> loop;
@@ -46,13 +65,20 @@ struct Agent::Parts {
   UniqueFd signals;
   EventLoop::Handle signal_watch;
   SnapshotBoard board;
-  Registry registry;
+  DrainSwitch drain;
+  std::unique_ptr<Keeping> keeping;
+  std::vector<keeper::Kept> old_sockets;  // of an agent before this one, connections included
+  std::vector<std::pair<keeper::Label, int>> sockets;  // ours
+  std::optional<ConnectionShelter> shelter;
+  std::optional<Registry> registry;
   std::unique_ptr<ControlServer> control_server;
   std::unique_ptr<Acceptor> control_acceptor;
   std::unique_ptr<MessageIntake> hook_intake;
   std::unique_ptr<MessageIntake> listener_intake;
 
   [[nodiscard]] Result<void> watch_signals();
+  [[nodiscard]] Result<void> take_over(const AgentOptions& options, Host& host);
+  [[nodiscard]] Result<ListeningSocket> open_socket(std::string_view name);
   [[nodiscard]] Result<void> open_control();
   [[nodiscard]] Result<void> open_hook(const IntakeLimits& limits);
   [[nodiscard]] Result<void> open_listener(const IntakeLimits& limits);
@@ -65,11 +91,48 @@ Result<void> Agent::Parts::watch_signals() {
   return {};
 }
 
+Result<void> Agent::Parts::take_over(const AgentOptions& options, Host& host) {
+  auto started = Keeping::start(*loop, log, options.run_directory, options.keeper_path);
+  if (!started) return pass_on(std::move(started));
+  keeping = std::move(*started);
+  shelter.emplace(*keeping);
+  RegistryOptions registry_options = options.registry;
+  registry_options.drain = &drain;
+  registry.emplace(*loop, host, *keeping, log, board, std::move(registry_options));
+  keeping->when_empty([this] {
+    for (const auto& [label, fd] : sockets) keeping->keep(label, fd);
+    if (listener_intake != nullptr) listener_intake->shelter_all();
+    registry->keep_all();
+  });
+  Inheritance inheritance = keeping->take_inheritance();
+  old_sockets = std::move(inheritance.sockets);
+  registry->take_over(std::move(inheritance));
+  return {};
+}
+
+// That of the agent before us where it is still there, with the peers that wait in it.
+Result<ListeningSocket> Agent::Parts::open_socket(std::string_view name) {
+  const keeper::Label label{.tag = sockets.size(), .kind = keeper::Label::Kind::kSocket};
+  UniqueFd old;
+  for (keeper::Kept& each : old_sockets) {
+    if (each.label.names_the_same(label)) old = std::move(each.fd);
+  }
+  auto socket = directory.bind(name, std::move(old));
+  if (!socket) return socket;
+  keeping->keep(label, socket->fd());
+  socket->leave_name();
+  sockets.emplace_back(label, socket->fd());
+  return socket;
+}
+
 Result<void> Agent::Parts::open_control() {
-  auto server = ControlServer::start(board);
+  if (drain.is_on()) log.warn("the node is being drained: new containers are refused");
+  auto server = ControlServer::start(board, drain, [this](bool on) {
+    log.warn(on ? "draining: new containers are refused" : "no longer draining");
+  });
   if (!server) return pass_on(std::move(server));
   control_server = std::move(*server);
-  auto socket = directory.bind(kControlSocket);
+  auto socket = open_socket(kControlSocket);
   if (!socket) return pass_on(std::move(socket));
   auto acceptor = Acceptor::start(*loop, log, std::move(*socket), "control", [this](Peer peer) {
     control_server->serve(std::move(peer.socket));
@@ -80,22 +143,28 @@ Result<void> Agent::Parts::open_control() {
 }
 
 Result<void> Agent::Parts::open_hook(const IntakeLimits& limits) {
-  auto socket = directory.bind(kHookSocket);
+  auto socket = open_socket(kHookSocket);
   if (!socket) return pass_on(std::move(socket));
-  auto intake = start_hook_intake(*loop, log, std::move(*socket), limits, registry);
+  auto intake = start_hook_intake(*loop, log, std::move(*socket), limits, *registry);
   if (!intake) return pass_on(std::move(intake));
   hook_intake = std::move(*intake);
   return {};
 }
 
 Result<void> Agent::Parts::open_listener(const IntakeLimits& limits) {
-  auto socket = directory.bind(kListenerSocket);
+  auto socket = open_socket(kListenerSocket);
   if (!socket) return pass_on(std::move(socket));
-  auto intake =
-      start_listener_intake(*loop, log, std::move(*socket), limits,
-                            [this](Delivery delivery) { registry.take(std::move(delivery)); });
+  auto intake = start_listener_intake(
+      *loop, log, std::move(*socket), limits,
+      [this](Delivery delivery) { registry->take(std::move(delivery)); }, &*shelter);
   if (!intake) return pass_on(std::move(intake));
   listener_intake = std::move(*intake);
+  std::vector<std::pair<std::uint64_t, UniqueFd>> connections;
+  for (keeper::Kept& each : old_sockets) {
+    if (each.label.kind != keeper::Label::Kind::kConnection) continue;
+    connections.emplace_back(each.label.tag, std::move(each.fd));
+  }
+  listener_intake->take_over(std::move(connections));
   return {};
 }
 
@@ -109,14 +178,17 @@ Result<std::unique_ptr<Agent>> Agent::start(const AgentOptions& options, Host& h
   if (!loop) return pass_on(std::move(loop));
   auto signals = stop_signals();
   if (!signals) return pass_on(std::move(signals));
-  auto parts = std::make_unique<Parts>(std::move(log), std::move(*loop), std::move(*directory),
-                                       std::move(*signals), host, options.registry);
+  auto parts =
+      std::make_unique<Parts>(std::move(log), std::move(*loop), std::move(*directory),
+                              std::move(*signals), in_directory(options.run_directory, kDrainMark));
   // The hook's socket is the last: a hook that reaches the agent finds all of it.
   auto opened = parts->watch_signals();
+  if (opened) opened = parts->take_over(options, host);
   if (opened) opened = parts->open_control();
   if (opened) opened = parts->open_listener(options.intake);
   if (opened) opened = parts->open_hook(options.intake);
   if (!opened) return pass_on(std::move(opened));
+  parts->old_sockets.clear();
   return std::unique_ptr<Agent>(new Agent(std::move(parts)));
 }
 

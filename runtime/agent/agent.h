@@ -13,19 +13,21 @@ namespace sidecall::agent {
 
 struct AgentOptions {
   std::string run_directory;
+  std::string keeper_path;  // the sidecall-keeper program
   RegistryOptions registry;
   IntakeLimits intake;
 };
 
 class Agent {
  public:
-  // Takes the run directory, opens its sockets and serves gRPC; run() does the rest. SIGTERM and
-  // SIGINT must be blocked in every thread. `host` must outlive it.
+  // Takes the run directory, takes over what an agent before it has left there, opens its sockets
+  // and serves gRPC; run() does the rest. SIGTERM and SIGINT must be blocked in every thread.
+  // `host` must outlive it.
   [[nodiscard]] static Result<std::unique_ptr<Agent>> start(const AgentOptions& options, Host& host,
                                                             Log log);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
-  // Takes the sockets' names away. Workers serve on without it.
+  // Workers serve on without it, and what comes to its sockets waits for the next.
   ~Agent();
 
   // Until SIGTERM or SIGINT.

@@ -24,31 +24,40 @@ constexpr std::chrono::seconds kShutdownGrace{1};
 
 }  // namespace
 
-ControlServer::ControlServer(std::unique_ptr<AgentService> service,
-                             std::unique_ptr<grpc::Server> server)
-    : service_(std::move(service)), server_(std::move(server)) {}
-
-Result<std::unique_ptr<ControlServer>> ControlServer::start(const SnapshotBoard& board) {
-  auto service = std::make_unique<AgentService>(board);
+Result<std::unique_ptr<ControlServer>> ControlServer::start(const SnapshotBoard& board,
+                                                            DrainSwitch& drain,
+                                                            std::function<void(bool)> drained) {
+  std::unique_ptr<ControlServer> made(new ControlServer);
+  // No call comes before serve() has brought a connection.
+  made->service_ = std::make_unique<AgentService>(
+      board, drain, [server = made.get(), drained = std::move(drained)](bool on) {
+        server->set_health(!on);
+        drained(on);
+      });
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ResourceQuota quota("sidecalld");
   quota.SetMaxThreads(kMostThreads);
   quota.Resize(kMemoryBytes);
   grpc::ServerBuilder builder;
-  builder.RegisterService(service.get());
+  builder.RegisterService(made->service_.get());
   builder.SetResourceQuota(quota);
   builder.SetMaxReceiveMessageSize(kMostRequestBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMostIdleMs);
-  auto server = builder.BuildAndStart();
-  if (server == nullptr) return failure("gRPC server: could not start");
-  server->GetHealthCheckService()->SetServingStatus(true);
-  server->GetHealthCheckService()->SetServingStatus("sidecall.v1.Agent", true);
-  return std::unique_ptr<ControlServer>(new ControlServer(std::move(service), std::move(server)));
+  made->server_ = builder.BuildAndStart();
+  if (made->server_ == nullptr) return failure("gRPC server: could not start");
+  made->set_health(!drain.is_on());
+  return made;
+}
+
+void ControlServer::set_health(bool serving) {
+  server_->GetHealthCheckService()->SetServingStatus(serving);
+  server_->GetHealthCheckService()->SetServingStatus("sidecall.v1.Agent", serving);
 }
 
 ControlServer::~ControlServer() {
+  if (server_ == nullptr) return;
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
 }
 

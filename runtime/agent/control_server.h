@@ -1,8 +1,10 @@
 // The agent's gRPC server.
 #pragma once
 
+#include <functional>
 #include <memory>
 
+#include "agent/drain_switch.h"
 #include "agent/snapshot.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -20,8 +22,9 @@ class AgentService;
 // of its own and reads only the board.
 class ControlServer {
  public:
-  // `board` must outlive it.
-  [[nodiscard]] static Result<std::unique_ptr<ControlServer>> start(const SnapshotBoard& board);
+  // Both must outlive it. `drained` is called, on a thread of gRPC's, when the switch is set.
+  [[nodiscard]] static Result<std::unique_ptr<ControlServer>> start(
+      const SnapshotBoard& board, DrainSwitch& drain, std::function<void(bool)> drained);
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
   // Ends calls that are still running.
@@ -31,7 +34,8 @@ class ControlServer {
   void serve(UniqueFd connection);
 
  private:
-  ControlServer(std::unique_ptr<AgentService> service, std::unique_ptr<grpc::Server> server);
+  ControlServer() = default;
+  void set_health(bool serving);
   std::unique_ptr<AgentService> service_;
   std::unique_ptr<grpc::Server> server_;
 };

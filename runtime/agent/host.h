@@ -16,6 +16,12 @@
 
 namespace sidecall::agent {
 
+// How a process ended.
+struct Ending {
+  std::string text;        // "exit status 1", "signal 9"
+  bool by_itself = false;  // known to be its own fault: it crashed or gave up, nobody killed it
+};
+
 // One worker process. Destroying it leaves the process alone.
 class Worker {
  public:
@@ -35,8 +41,8 @@ class Worker {
   [[nodiscard]] virtual Result<void> finish() = 0;
   [[nodiscard]] virtual Result<worker::WorkerReport> receive_report() = 0;
   virtual void kill() = 0;
-  // Reaps it, once pidfd() is readable, and says how it ended: "exit status 1", "signal 9".
-  [[nodiscard]] virtual std::string reap() = 0;
+  // Reaps it, once pidfd() is readable, and says how it ended.
+  [[nodiscard]] virtual Ending reap() = 0;
 };
 
 // Every method is called on the loop's thread and returns at once.
@@ -53,7 +59,12 @@ class Host {
   [[nodiscard]] virtual Result<std::unique_ptr<Worker>> launch(
       const std::string& sandbox, const emulators::Program& program, const placement::Seat& seat,
       const worker::Statistics* predecessor) = 0;
-  [[nodiscard]] virtual Result<placement::Seat> sandbox_seat(pid_t pid) = 0;
+  // A worker that an agent before this one has launched: its pidfd, the agent's end of its control
+  // socket and its memory. An error where one of them is missing or another thing.
+  [[nodiscard]] virtual Result<std::unique_ptr<Worker>> adopt(UniqueFd process, UniqueFd control,
+                                                              UniqueFd memory) = 0;
+  // As of placement::sandbox_seat().
+  [[nodiscard]] virtual Result<placement::Seat> sandbox_seat(pid_t pid, bool busy) = 0;
   // As of placement::take_seat().
   [[nodiscard]] virtual Result<void> place(pid_t worker, const placement::Seat& seat) = 0;
   [[nodiscard]] virtual bool is_alive(pid_t pid) = 0;

@@ -24,9 +24,11 @@ Result<Delivery> read_delivery(Message message) {
   return Delivery{std::move(*process), std::move(listener)};
 }
 
-Result<std::unique_ptr<MessageIntake>> start_listener_intake(
-    EventLoop& loop, const Log& log, ListeningSocket socket, const IntakeLimits& limits,
-    std::function<void(Delivery)> deliver) {
+Result<std::unique_ptr<MessageIntake>> start_listener_intake(EventLoop& loop, const Log& log,
+                                                             ListeningSocket socket,
+                                                             const IntakeLimits& limits,
+                                                             std::function<void(Delivery)> deliver,
+                                                             Shelter* shelter) {
   return MessageIntake::start(
       // crun keeps its end open for as long as the container's process runs.
       loop, log, std::move(socket), "runtime", limits, oci::is_whole_document,
@@ -39,7 +41,8 @@ Result<std::unique_ptr<MessageIntake>> start_listener_intake(
           return;
         }
         deliver(std::move(*delivery));
-      });
+      },
+      shelter);
 }
 
 }  // namespace sidecall::agent

@@ -26,6 +26,6 @@ struct Delivery {
 // that they stood for then fail with ENOSYS, never unsupervised.
 [[nodiscard]] Result<std::unique_ptr<MessageIntake>> start_listener_intake(
     EventLoop& loop, const Log& log, ListeningSocket socket, const IntakeLimits& limits,
-    std::function<void(Delivery)> deliver);
+    std::function<void(Delivery)> deliver, Shelter* shelter = nullptr);
 
 }  // namespace sidecall::agent

@@ -26,6 +26,7 @@ struct Arguments {
   std::string run_directory{kDefaultRunDirectory};
   std::string policy_directory{kDefaultPolicyDirectory};
   std::string worker = program_path("sidecall-worker");
+  std::string keeper = program_path("sidecall-keeper");
   std::string default_policy{kDefaultPolicy};
   std::string charge = "auto";
   std::string log_level = "info";
@@ -44,9 +45,11 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--worker", arguments.worker,
                  "The sidecall-worker program; by default the one that came with this");
+  app.add_option("--keeper", arguments.keeper,
+                 "The sidecall-keeper program; by default the one that came with this");
   app.add_option("--charge", arguments.charge,
-                 "Whose CPU share a worker's time is taken from; auto is the sandbox where cgroups "
-                 "are v1, else the agent")
+                 "Whose CPU share a worker's time is taken from; auto: a busy sandbox's own where "
+                 "cgroups are v1, else the agent's")
       ->check(CLI::IsMember({"auto", "sandbox", "agent"}))
       ->capture_default_str();
   app.add_option("--log-level", arguments.log_level, "The least that is logged")
@@ -118,6 +121,7 @@ int serve(const Arguments& arguments, Host& host) {
   }
   const AgentOptions options{
       .run_directory = arguments.run_directory,
+      .keeper_path = arguments.keeper,
       .registry = {.default_policy = arguments.default_policy, .times = {}},
       .intake = {},
   };

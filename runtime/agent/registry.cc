@@ -19,9 +19,55 @@ std::string_view choose_policy(const oci::State& state, std::string_view metadat
 
 }  // namespace
 
-Registry::Registry(EventLoop& loop, Host& host, const Log& log, SnapshotBoard& board,
-                   RegistryOptions options)
-    : loop_(loop), host_(host), log_(log), board_(board), options_(std::move(options)) {}
+Registry::Registry(EventLoop& loop, Host& host, Safekeeping& keeping, const Log& log,
+                   SnapshotBoard& board, RegistryOptions options)
+    : loop_(loop),
+      host_(host),
+      keeping_(keeping),
+      log_(log),
+      board_(board),
+      options_(std::move(options)) {}
+
+void Registry::take_over(Inheritance inheritance) {
+  next_number_ = inheritance.next_number;
+  for (Estate& estate : inheritance.estates) take_over(std::move(estate));
+  for (const Record& lost : inheritance.lost) {
+    // Ended while no agent was there, as a rule.
+    if (host_.is_alive(lost.identity.pid)) {
+      log_.error(
+          "sandbox not taken over: its descriptors are lost; its worker serves it to its end",
+          {{"sandbox", lost.identity.id}});
+    }
+    keeping_.end(lost.number);
+  }
+  for (const auto& [number, cause] : inheritance.refused) {
+    log_.error("sandbox not taken over: its worker serves it to its end",
+               {{"record", std::to_string(number)}, {"cause", cause}});
+  }
+}
+
+void Registry::take_over(Estate estate) {
+  const std::uint64_t number = estate.record.number;
+  const std::string id = estate.record.identity.id;
+  const bool has_listeners = !estate.listeners.empty();
+  auto sandbox = make(estate.record);
+  if (auto taken = sandbox->take_over(std::move(estate)); !taken) {
+    // The agent died while it launched the first worker, and the container's start failed with it.
+    if (!has_listeners) return keeping_.end(number);
+    log_.error("sandbox not taken over: its worker serves it to its end",
+               {{"sandbox", id}, {"cause", taken.error().message}});
+    return;
+  }
+  const Sandbox* const added = insert(std::move(sandbox));
+  log_.info("sandbox taken over", {{"sandbox", id},
+                                   {"policy", added->policy()},
+                                   {"worker_pid", std::to_string(added->view().worker_pid)},
+                                   {"listeners", std::to_string(added->view().listeners)}});
+}
+
+void Registry::keep_all() const {
+  for (const auto& sandbox : sandboxes_) sandbox->keep_all();
+}
 
 Sandbox* Registry::find(std::string_view id) {
   for (const auto& sandbox : sandboxes_) {
@@ -36,14 +82,24 @@ Sandbox* Registry::find(std::string_view id) {
 Result<Sandbox*> Registry::add(const oci::State& state, std::string_view policy) {
   auto program = host_.load_program(policy);
   if (!program) return pass_on(std::move(program));
-  auto sandbox = std::make_unique<Sandbox>(
-      Sandbox::Context{loop_, host_, log_, options_.times},
-      Identity{state.id, state.bundle, state.pid, state.annotations}, std::move(*program),
+  auto sandbox = make({.number = next_number_++,
+                       .identity = {state.id, state.bundle, state.pid, state.annotations},
+                       .program = std::move(*program),
+                       .since = std::chrono::system_clock::now()});
+  if (auto started = sandbox->start(); !started) return pass_on(std::move(started));
+  return insert(std::move(sandbox));
+}
+
+std::unique_ptr<Sandbox> Registry::make(Record record) {
+  return std::make_unique<Sandbox>(
+      Sandbox::Context{loop_, host_, keeping_, log_, options_.times}, std::move(record),
       Sandbox::Events{
           .changed = [this] { publish(); },
           .gone = [this](const Sandbox& over) { loop_.defer([this, &over] { remove(over); }); },
       });
-  if (auto started = sandbox->start(); !started) return pass_on(std::move(started));
+}
+
+Sandbox* Registry::insert(std::unique_ptr<Sandbox> sandbox) {
   Sandbox* const added = sandbox.get();
   sandboxes_.push_back(std::move(sandbox));
   if (sandboxes_.size() == 1) follow();
@@ -80,6 +136,12 @@ void Registry::take(Delivery delivery) {
 }
 
 void Registry::expect(oci::State state, HookAnswer answer) {
+  if (options_.drain != nullptr && options_.drain->is_on()) {
+    log_.warn("container refused: the node is being drained", {{"sandbox", state.id}});
+    return answer(
+        failure("sidecalld takes no new container: this node is being drained; start it elsewhere, "
+                "or end that with `sidecall drain --undo`"));
+  }
   if (Sandbox* known = find(state.id); known != nullptr) {
     if (known->state() == SandboxState::kServing) {
       return answer(failure("container " + state.id +

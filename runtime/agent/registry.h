@@ -6,11 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/drain_switch.h"
+#include "agent/estate.h"
 #include "agent/event_loop.h"
 #include "agent/hook_intake.h"
 #include "agent/host.h"
 #include "agent/listener_intake.h"
 #include "agent/log.h"
+#include "agent/safekeeping.h"
 #include "agent/sandbox.h"
 #include "agent/snapshot.h"
 
@@ -20,14 +23,20 @@ struct RegistryOptions {
   std::string default_policy;
   SandboxTimes times;
   std::chrono::milliseconds placement_interval{500};
+  const DrainSwitch* drain = nullptr;  // null: the node is never drained
 };
 
 // Lives on the loop's thread; what others may see of it is on the board.
 class Registry final : public HookHandler {
  public:
   // All must outlive it.
-  Registry(EventLoop& loop, Host& host, const Log& log, SnapshotBoard& board,
+  Registry(EventLoop& loop, Host& host, Safekeeping& keeping, const Log& log, SnapshotBoard& board,
            RegistryOptions options);
+
+  // Goes on with the sandboxes of a dead agent; before anything else comes.
+  void take_over(Inheritance inheritance);
+  // Puts everything into safekeeping again.
+  void keep_all() const;
 
   // A listener has come: of a container's first process, or of one exec'd into it. Where it cannot
   // be served it is logged and closed, and what it stood for fails with ENOSYS.
@@ -40,15 +49,20 @@ class Registry final : public HookHandler {
   // The one of that id whose life has not ended; at most one.
   [[nodiscard]] Sandbox* find(std::string_view id);
   [[nodiscard]] Result<Sandbox*> add(const oci::State& state, std::string_view policy);
+  [[nodiscard]] std::unique_ptr<Sandbox> make(Record record);
+  Sandbox* insert(std::unique_ptr<Sandbox> sandbox);
+  void take_over(Estate estate);
   void remove(const Sandbox& sandbox);
   void publish();
   void follow();
 
   EventLoop& loop_;
   Host& host_;
+  Safekeeping& keeping_;
   const Log& log_;
   SnapshotBoard& board_;
   RegistryOptions options_;
+  std::uint64_t next_number_ = 1;
   std::vector<std::unique_ptr<Sandbox>> sandboxes_;  // oldest first
   EventLoop::Handle placement_timer_;                // armed while there are sandboxes
 };

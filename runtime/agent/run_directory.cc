@@ -70,8 +70,10 @@ Result<RunDirectory> RunDirectory::open(const std::string& path) {
   return RunDirectory(path, std::move(*lock));
 }
 
-Result<ListeningSocket> RunDirectory::bind(std::string_view name) const {
-  return ListeningSocket::bind(in_directory(path_, name));
+Result<ListeningSocket> RunDirectory::bind(std::string_view name, UniqueFd old) const {
+  const std::string path = in_directory(path_, name);
+  if (old && leads_to(path, old.get())) return ListeningSocket(std::move(old), path);
+  return ListeningSocket::bind(path);
 }
 
 }  // namespace sidecall::agent

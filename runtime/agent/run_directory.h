@@ -18,8 +18,9 @@ class RunDirectory {
   // to everybody else. Another agent in it is an error that names its pid.
   [[nodiscard]] static Result<RunDirectory> open(const std::string& path);
 
-  // A fresh socket of this name in it.
-  [[nodiscard]] Result<ListeningSocket> bind(std::string_view name) const;
+  // The socket of this name in it: `old`, where that is one and the name still leads to it, else a
+  // fresh one.
+  [[nodiscard]] Result<ListeningSocket> bind(std::string_view name, UniqueFd old = {}) const;
 
  private:
   RunDirectory(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace sidecall::agent {
@@ -20,42 +21,113 @@ bool is_hung_up(int listener) {
 
 }  // namespace
 
-Sandbox::Sandbox(const Context& context, Identity identity, emulators::Program program,
-                 Events events)
-    : context_(context),
-      identity_(std::move(identity)),
-      program_(std::move(program)),
-      events_(std::move(events)) {}
+Sandbox::Sandbox(const Context& context, Record record, Events events)
+    : context_(context), record_(std::move(record)), events_(std::move(events)) {}
 
 Result<void> Sandbox::start() {
-  if (auto launched = launch_worker(); !launched) return launched;
+  if (auto begun = context_.keeping.begin(record_); !begun) return begun;
+  if (auto launched = launch_worker(); !launched) {
+    context_.keeping.end(record_.number);
+    return launched;
+  }
   watch_expected();
   return {};
 }
 
+Result<void> Sandbox::take_over(Estate estate) {
+  auto worker = context_.host.adopt(std::move(estate.process), std::move(estate.control),
+                                    std::move(estate.memory));
+  if (!worker) return pass_on(std::move(worker));
+  if (auto installed = install(std::move(*worker)); !installed) return installed;
+  for (Estate::Listener& each : estate.listeners) {
+    next_tag_ = each.tag + 1;
+    listeners_.emplace(each.tag, Served{std::move(each.fd), each.pid});
+  }
+  if (memory_ != nullptr) restarts_ = memory_->header().restarts;
+  if (auto seat = context_.host.sandbox_seat(record_.identity.pid, false)) {
+    seat_ = *seat;
+    place(seat_);
+  }
+  worker_ready_ = ever_ready_ = true;
+  if (listeners_.empty()) {
+    watch_expected();
+    return {};
+  }
+  state_ = SandboxState::kServing;
+  drop_deserted_listeners();
+  if (listeners_.empty()) {
+    end();
+    return {};
+  }
+  // The last agent may have died before it had told its worker; what a worker has been told already
+  // it does not mind.
+  for (const auto& [tag, served] : listeners_) hand_over(tag, served);
+  return {};
+}
+
 Result<void> Sandbox::launch_worker() {
-  if (auto seat = context_.host.sandbox_seat(identity_.pid)) {
+  if (auto seat = context_.host.sandbox_seat(record_.identity.pid, busy_.is_busy())) {
     seat_ = *seat;
   } else {
     context_.log.warn("CPUs of the sandbox not found",
-                      {{"sandbox", identity_.id}, {"cause", seat.error().message}});
+                      {{"sandbox", record_.identity.id}, {"cause", seat.error().message}});
   }
-  auto worker = context_.host.launch(identity_.id, program_, seat_, memory_.get());
+  auto worker = context_.host.launch(record_.identity.id, record_.program, seat_, memory_.get());
   if (!worker) return pass_on(std::move(worker), "starting a worker");
-  auto control = context_.loop.watch((*worker)->control_fd(), [this] { read_report(); });
-  auto exit = context_.loop.watch((*worker)->pidfd(), [this] { on_exit(); });
-  if (!control || !exit) {
-    (*worker)->kill();
-    return pass_on(std::move(control ? exit : control), "starting a worker");
+  if (auto installed = install(std::move(*worker)); !installed) {
+    return pass_on(std::move(installed), "starting a worker");
   }
-  worker_ = std::move(*worker);
-  memory_ = worker_->statistics();
+  keep_worker();
   worker_ready_ = false;
+  given_up_ = false;
   if (!seat_.cpu_cgroup.empty()) place(seat_);
-  control_watch_ = std::move(*control);
-  exit_watch_ = std::move(*exit);
   kill_after(context_.times.ready, "it did not become ready");
   return {};
+}
+
+Result<void> Sandbox::install(std::unique_ptr<Worker> worker) {
+  auto control = context_.loop.watch(worker->control_fd(), [this] { read_report(); });
+  auto exit = context_.loop.watch(worker->pidfd(), [this] { on_exit(); });
+  if (!control || !exit) {
+    worker->kill();
+    return pass_on(std::move(control ? exit : control));
+  }
+  worker_ = std::move(worker);
+  memory_ = worker_->statistics();
+  control_watch_ = std::move(*control);
+  exit_watch_ = std::move(*exit);
+  return {};
+}
+
+keeper::Label Sandbox::label(keeper::Label::Kind kind) const {
+  return {.sandbox = record_.number, .kind = kind};
+}
+
+void Sandbox::keep_worker() const {
+  using Kind = keeper::Label::Kind;
+  if (memory_ != nullptr) context_.keeping.keep(label(Kind::kMemory), memory_->fd());
+  context_.keeping.keep(label(Kind::kControl), worker_->control_fd());
+  context_.keeping.keep(label(Kind::kProcess), worker_->pidfd());
+}
+
+void Sandbox::keep_listener(std::uint64_t tag, const Served& served) const {
+  auto its = label(keeper::Label::Kind::kListener);
+  its.tag = tag;
+  its.pid = served.pid;
+  context_.keeping.keep(its, served.listener.get());
+}
+
+void Sandbox::keep_all() const {
+  if (state_ == SandboxState::kEnding) return;
+  if (worker_ != nullptr) keep_worker();
+  for (const auto& [tag, served] : listeners_) keep_listener(tag, served);
+}
+
+bool Sandbox::let_go(std::uint64_t tag) {
+  auto its = label(keeper::Label::Kind::kListener);
+  its.tag = tag;
+  context_.keeping.drop(its);
+  return listeners_.erase(tag) != 0;
 }
 
 void Sandbox::when_ready(Ready ready) {
@@ -68,20 +140,22 @@ void Sandbox::answer_waiting(const Result<void>& outcome) {
 }
 
 void Sandbox::add_listener(UniqueFd listener, pid_t pid) {
-  if (pid == 0) pid = identity_.pid;  // a runtime that does not say: crun at exec
+  if (pid == 0) pid = record_.identity.pid;  // a runtime that does not say: crun at exec
   state_ = SandboxState::kServing;
   expected_timer_.reset();
   const auto [added, _] = listeners_.emplace(next_tag_++, Served{std::move(listener), pid});
+  keep_listener(added->first, added->second);
   if (worker_ready_) hand_over(added->first, added->second);
   events_.changed();
 }
 
 // A worker that cannot be told is replaced: its successor gets every listener.
 void Sandbox::hand_over(std::uint64_t tag, const Served& served) {
-  const auto told = worker_->add_listener(served.listener.get(), tag, served.pid, identity_.pid);
+  const auto told =
+      worker_->add_listener(served.listener.get(), tag, served.pid, record_.identity.pid);
   if (told) return;
   context_.log.error("worker killed: it does not take a listener",
-                     {{"sandbox", identity_.id}, {"cause", told.error().message}});
+                     {{"sandbox", record_.identity.id}, {"cause", told.error().message}});
   worker_->kill();
 }
 
@@ -89,7 +163,7 @@ void Sandbox::read_report() {
   const auto report = worker_->receive_report();
   if (report) return on_report(*report);
   context_.log.error("unreadable report of a worker",
-                     {{"sandbox", identity_.id}, {"cause", report.error().message}});
+                     {{"sandbox", record_.identity.id}, {"cause", report.error().message}});
   control_watch_.reset();
   worker_->kill();
 }
@@ -99,11 +173,12 @@ void Sandbox::on_report(const worker::WorkerReport& report) {
     case worker::WorkerReport::Kind::kReady:
       return on_ready();
     case worker::WorkerReport::Kind::kListenerClosed:
-      if (listeners_.erase(report.tag) == 0) return;
+      if (!let_go(report.tag)) return;
       if (listeners_.empty()) return end();
       return events_.changed();
     case worker::WorkerReport::Kind::kMessage:
-      return context_.log.info("worker says", {{"sandbox", identity_.id}, {"text", report.text}});
+      return context_.log.info("worker says",
+                               {{"sandbox", record_.identity.id}, {"text", report.text}});
     case worker::WorkerReport::Kind::kEnded:
       control_watch_.reset();
       kill_after(context_.times.end_grace, "it closed its control socket and did not exit");
@@ -126,10 +201,10 @@ void Sandbox::on_exit() {
   while (has_event(worker_->control_fd(), POLLIN)) {
     const auto report = worker_->receive_report();
     if (!report || report->kind == worker::WorkerReport::Kind::kEnded) break;
-    if (report->kind == worker::WorkerReport::Kind::kListenerClosed) listeners_.erase(report->tag);
+    if (report->kind == worker::WorkerReport::Kind::kListenerClosed) let_go(report->tag);
     if (report->kind == worker::WorkerReport::Kind::kMessage) on_report(*report);
   }
-  const std::string how = worker_->reap();
+  const Ending ending = worker_->reap();
   control_watch_.reset();
   exit_watch_.reset();
   kill_timer_.reset();
@@ -138,18 +213,21 @@ void Sandbox::on_exit() {
   drop_deserted_listeners();
   const bool unused = state_ == SandboxState::kServing && listeners_.empty();
   if (state_ == SandboxState::kEnding || unused) return conclude();
-  context_.log.error("worker died", {{"sandbox", identity_.id}, {"cause", how}});
-  if (!waiting_.empty()) {
-    answer_waiting(failure("the worker of " + identity_.id + " died before it was ready (" + how +
-                           "); sidecalld's log says more"));
+  context_.log.error("worker died", {{"sandbox", record_.identity.id}, {"cause", ending.text}});
+  if (memory_ != nullptr) memory_->journal().blame(ending.by_itself);
+  // One that somebody else has killed says nothing of the next.
+  const bool hopeless = ending.by_itself || given_up_;
+  if (!waiting_.empty() && hopeless) {
+    answer_waiting(failure("the worker of " + record_.identity.id + " died before it was ready (" +
+                           ending.text + "); sidecalld's log says more"));
   }
-  if (!ever_ready_ && state_ == SandboxState::kExpected) return conclude();
-  schedule_replacement();
+  if (!ever_ready_ && hopeless && state_ == SandboxState::kExpected) return conclude();
+  schedule_replacement(ending.by_itself ? failures_ : kills_);
   events_.changed();
 }
 
-void Sandbox::schedule_replacement() {
-  const auto delay = backoff_.after_death(Backoff::Clock::now());
+void Sandbox::schedule_replacement(Backoff& backoff) {
+  const auto delay = backoff.after_death(Backoff::Clock::now());
   replace_timer_ = context_.loop.after(delay, [this] { replace_worker(); });
 }
 
@@ -158,19 +236,23 @@ void Sandbox::replace_worker() {
   if (state_ == SandboxState::kServing && listeners_.empty()) return conclude();
   if (const auto launched = launch_worker(); !launched) {
     context_.log.error("worker not replaced, trying again",
-                       {{"sandbox", identity_.id}, {"cause", launched.error().message}});
-    return schedule_replacement();
+                       {{"sandbox", record_.identity.id}, {"cause", launched.error().message}});
+    return schedule_replacement(failures_);
   }
   ++restarts_;
-  context_.log.warn("worker replaced", {{"sandbox", identity_.id},
+  if (memory_ != nullptr) memory_->header().restarts = restarts_;
+  context_.log.warn("worker replaced", {{"sandbox", record_.identity.id},
                                         {"worker_pid", std::to_string(worker_->pid())},
                                         {"listeners", std::to_string(listeners_.size())}});
   events_.changed();
 }
 
 void Sandbox::drop_deserted_listeners() {
-  std::erase_if(listeners_,
-                [](const auto& item) { return is_hung_up(item.second.listener.get()); });
+  std::vector<std::uint64_t> deserted;
+  for (const auto& [tag, served] : listeners_) {
+    if (is_hung_up(served.listener.get())) deserted.push_back(tag);
+  }
+  for (const std::uint64_t tag : deserted) let_go(tag);
 }
 
 bool Sandbox::is_deserted() const {
@@ -182,10 +264,12 @@ bool Sandbox::is_deserted() const {
 void Sandbox::end() {
   if (state_ == SandboxState::kEnding) return;
   state_ = SandboxState::kEnding;
+  context_.keeping.end(record_.number);
   expected_timer_.reset();
   replace_timer_.reset();
   listeners_.clear();
-  answer_waiting(failure("container " + identity_.id + " ended before its worker was ready"));
+  answer_waiting(
+      failure("container " + record_.identity.id + " ended before its worker was ready"));
   if (worker_ == nullptr) return conclude();
   if (worker_->finish()) {
     kill_after(context_.times.end_grace, "it did not end when asked");
@@ -197,7 +281,8 @@ void Sandbox::end() {
 
 void Sandbox::kill_after(std::chrono::milliseconds delay, std::string cause) {
   kill_timer_ = context_.loop.after(delay, [this, cause = std::move(cause)] {
-    context_.log.error("worker killed", {{"sandbox", identity_.id}, {"cause", cause}});
+    context_.log.error("worker killed", {{"sandbox", record_.identity.id}, {"cause", cause}});
+    given_up_ = true;
     worker_->kill();
   });
 }
@@ -206,14 +291,15 @@ void Sandbox::kill_after(std::chrono::milliseconds delay, std::string cause) {
 // and not every engine then runs the poststop hooks.
 void Sandbox::watch_expected() {
   expected_timer_ = context_.loop.after(context_.times.expected, [this] {
-    if (context_.host.is_alive(identity_.pid)) return watch_expected();
-    context_.log.warn("expected container never came", {{"sandbox", identity_.id}});
+    if (context_.host.is_alive(record_.identity.pid)) return watch_expected();
+    context_.log.warn("expected container never came", {{"sandbox", record_.identity.id}});
     end();
   });
 }
 
 void Sandbox::conclude() {
   state_ = SandboxState::kEnding;
+  context_.keeping.end(record_.number);
   listeners_.clear();
   expected_timer_.reset();
   replace_timer_.reset();
@@ -222,15 +308,27 @@ void Sandbox::conclude() {
 
 void Sandbox::follow() {
   if (worker_ == nullptr || state_ == SandboxState::kEnding) return;
-  const auto seat = context_.host.sandbox_seat(identity_.pid);
+  const bool busy = busy_.note(calls_so_far());
+  const auto seat = context_.host.sandbox_seat(record_.identity.pid, busy);
   if (!seat || *seat == seat_ || refused_seat_ == *seat) return;
   if (!place(*seat)) return;
-  context_.log.info("worker moved with its sandbox", {{"sandbox", identity_.id},
-                                                      {"from", seat_.cpus.list()},
-                                                      {"to", seat->cpus.list()},
-                                                      {"cgroup", seat->cpu_cgroup}});
+  if (seat_.cpus == seat->cpus) {
+    context_.log.debug("worker moved to another cgroup",
+                       {{"sandbox", record_.identity.id}, {"cgroup", seat->cpu_cgroup}});
+  } else {
+    context_.log.info(
+        "worker moved with its sandbox",
+        {{"sandbox", record_.identity.id}, {"from", seat_.cpus.list()}, {"to", seat->cpus.list()}});
+  }
   seat_ = *seat;
   events_.changed();
+}
+
+std::uint64_t Sandbox::calls_so_far() const {
+  if (memory_ == nullptr) return 0;
+  const auto routes = memory_->routes();
+  return std::accumulate(routes.begin(), routes.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const auto& route) { return sum + route.calls; });
 }
 
 bool Sandbox::place(const placement::Seat& seat) {
@@ -239,25 +337,25 @@ bool Sandbox::place(const placement::Seat& seat) {
     refused_seat_.reset();
   } else {
     refused_seat_ = seat;
-    context_.log.warn(
-        "worker not moved",
-        {{"sandbox", identity_.id}, {"cpus", seat.cpus.list()}, {"cause", placed.error().message}});
+    context_.log.warn("worker not moved", {{"sandbox", record_.identity.id},
+                                           {"cpus", seat.cpus.list()},
+                                           {"cause", placed.error().message}});
   }
   return placed.has_value();
 }
 
 SandboxView Sandbox::view() const {
-  return {.id = identity_.id,
+  return {.id = record_.identity.id,
           .state = state_,
-          .bundle = identity_.bundle,
-          .policy = program_.policy,
-          .pid = identity_.pid,
+          .bundle = record_.identity.bundle,
+          .policy = record_.program.policy,
+          .pid = record_.identity.pid,
           .worker_pid = worker_ != nullptr ? worker_->pid() : 0,
           .cpus = seat_.cpus.list(),
           .listeners = static_cast<std::uint32_t>(listeners_.size()),
-          .since = since_,
+          .since = record_.since,
           .worker_restarts = restarts_,
-          .annotations = identity_.annotations,
+          .annotations = record_.identity.annotations,
           .statistics = memory_};
 }
 

@@ -11,13 +11,15 @@
 #include <vector>
 
 #include "agent/backoff.h"
+#include "agent/busy_watch.h"
+#include "agent/estate.h"
 #include "agent/event_loop.h"
 #include "agent/host.h"
 #include "agent/log.h"
+#include "agent/record.h"
+#include "agent/safekeeping.h"
 #include "agent/snapshot.h"
 #include "base/unique_fd.h"
-#include "emulators/program.h"
-#include "placement/cpu_set.h"
 
 namespace sidecall::agent {
 
@@ -27,25 +29,20 @@ struct SandboxTimes {
   std::chrono::milliseconds end_grace{5000};  // from asking a worker to end to killing it
 };
 
-struct Identity {
-  std::string id;
-  std::string bundle;
-  pid_t pid = 0;  // the container's first process
-  std::map<std::string, std::string> annotations;
-};
-
 // Expected until its first listener comes, serving until its last one is closed, ending until its
 // worker has exited. Lives on the loop's thread.
 //
 // It keeps a descriptor of its own of every listener that its worker serves: a worker that dies is
 // replaced and given all of them again, and the container sees a delay, never ENOSYS
-// (ARCHITECTURE.md, invariant 9). It does not watch those descriptors, because each watcher of a
+// (ARCHITECTURE.md, invariant 9). All that it holds is in safekeeping as well, from where the next
+// agent takes it over. It does not watch the listeners, because each watcher of a
 // listener is woken for every notification; that a listener has closed is the worker's to report.
 class Sandbox {
  public:
   struct Context {
     EventLoop& loop;
     Host& host;
+    Safekeeping& keeping;
     const Log& log;
     SandboxTimes times;
   };
@@ -55,13 +52,16 @@ class Sandbox {
   };
   using Ready = std::function<void(Result<void>)>;
 
-  Sandbox(const Context& context, Identity identity, emulators::Program program, Events events);
+  Sandbox(const Context& context, Record record, Events events);
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
   ~Sandbox() = default;  // its worker, if it has one, serves on
 
   // Launches the first worker. After an error it is of no use.
   [[nodiscard]] Result<void> start();
+  // Goes on with what a dead agent has left of it, whose record it was made from. An error is one
+  // of descriptors that are not what they should be; it is then of no use, and they are kept.
+  [[nodiscard]] Result<void> take_over(Estate estate);
   // Calls back once, when the worker is ready or has failed to become so.
   void when_ready(Ready ready);
   // `pid` is the process that the listener's filter was installed for.
@@ -71,8 +71,11 @@ class Sandbox {
   // Moves the worker after the sandbox, where its CPUs or its cgroup have changed.
   void follow();
 
-  [[nodiscard]] const Identity& identity() const { return identity_; }
-  [[nodiscard]] const std::string& policy() const { return program_.policy; }
+  // Puts everything into safekeeping again.
+  void keep_all() const;
+
+  [[nodiscard]] const Identity& identity() const { return record_.identity; }
+  [[nodiscard]] const std::string& policy() const { return record_.program.policy; }
   [[nodiscard]] SandboxState state() const { return state_; }
   // Whether it had listeners and the last user of each has exited, which its worker may not have
   // reported yet.
@@ -86,9 +89,16 @@ class Sandbox {
   };
 
   [[nodiscard]] Result<void> launch_worker();
+  [[nodiscard]] Result<void> install(std::unique_ptr<Worker> worker);
+  void keep_worker() const;
+  void keep_listener(std::uint64_t tag, const Served& served) const;
+  [[nodiscard]] keeper::Label label(keeper::Label::Kind kind) const;
+  // Whether it was there.
+  bool let_go(std::uint64_t tag);
   void replace_worker();
-  void schedule_replacement();
+  void schedule_replacement(Backoff& backoff);
   bool place(const placement::Seat& seat);
+  [[nodiscard]] std::uint64_t calls_so_far() const;
   void read_report();
   void on_report(const worker::WorkerReport& report);
   void on_ready();
@@ -101,11 +111,9 @@ class Sandbox {
   void conclude();
 
   Context context_;
-  Identity identity_;
-  emulators::Program program_;
+  Record record_;
   Events events_;
   SandboxState state_ = SandboxState::kExpected;
-  std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();
   std::uint64_t next_tag_ = 1;
   std::map<std::uint64_t, Served> listeners_;
   std::vector<Ready> waiting_;
@@ -115,8 +123,11 @@ class Sandbox {
   std::shared_ptr<const worker::Statistics> memory_;
   bool worker_ready_ = false;
   bool ever_ready_ = false;
+  bool given_up_ = false;  // killed by us
   std::uint32_t restarts_ = 0;
-  Backoff backoff_;
+  Backoff failures_{Backoff::kFreeFailures};
+  Backoff kills_{Backoff::kFreeKills};
+  BusyWatch busy_;
   placement::Seat seat_;
   std::optional<placement::Seat> refused_seat_;  // logged once, not twice a second
 

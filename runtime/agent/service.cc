@@ -56,6 +56,7 @@ void describe(const SandboxView& view, v1::Sandbox& out) {
   out.set_sync_wake_up(sync_of(header.sync.load(std::memory_order_relaxed)));
   out.set_stale_calls(header.stale.load(std::memory_order_relaxed));
   out.set_unrouted_calls(header.unrouted.load(std::memory_order_relaxed));
+  out.set_poisonous_calls(header.poisonous.load(std::memory_order_relaxed));
 }
 
 void describe_call(const worker::RouteStatistics& route, v1::SyscallStatistics& out) {
@@ -91,7 +92,8 @@ grpc::Status not_found(const std::string& id) {
 grpc::Status AgentService::ListSandboxes(grpc::ServerContext* /*context*/,
                                          const v1::ListSandboxesRequest* /*request*/,
                                          v1::ListSandboxesResponse* response) {
-  for (const auto& view : *board_.read()) describe(*view, *response->add_sandboxes());
+  const auto snapshot = board_.read();  // for as long as the loop runs
+  for (const auto& view : *snapshot) describe(*view, *response->add_sandboxes());
   return grpc::Status::OK;
 }
 
@@ -113,13 +115,25 @@ grpc::Status AgentService::GetSandbox(grpc::ServerContext* /*context*/,
 grpc::Status AgentService::GetStatistics(grpc::ServerContext* /*context*/,
                                          const v1::GetStatisticsRequest* request,
                                          v1::GetStatisticsResponse* response) {
-  for (const auto& view : *board_.read()) {
+  const auto snapshot = board_.read();
+  for (const auto& view : *snapshot) {
     if (!request->id().empty() && view->id != request->id()) continue;
     v1::Sandbox& sandbox = *response->add_sandboxes();
     describe(*view, sandbox);
     describe_calls(*view, sandbox);
   }
   if (!request->id().empty() && response->sandboxes().empty()) return not_found(request->id());
+  return grpc::Status::OK;
+}
+
+grpc::Status AgentService::Drain(grpc::ServerContext* /*context*/, const v1::DrainRequest* request,
+                                 v1::DrainResponse* response) {
+  if (const auto set = drain_.set(!request->undo()); !set) {
+    return {grpc::StatusCode::UNAVAILABLE, set.error().message};
+  }
+  drained_(drain_.is_on());
+  response->set_draining(drain_.is_on());
+  response->set_sandboxes(static_cast<std::uint32_t>(board_.read()->size()));
   return grpc::Status::OK;
 }
 

@@ -45,7 +45,22 @@ Result<ListeningSocket> ListeningSocket::bind(const std::string& path) {
 }
 
 ListeningSocket::~ListeningSocket() {
-  if (fd_) ::unlink(path_.c_str());
+  if (fd_ && !path_.empty()) ::unlink(path_.c_str());
+}
+
+// The directory is ours alone (its lock), so a socket of that name is the one that was bound to it.
+bool leads_to(const std::string& path, int listening) {
+  sockaddr_un own{};
+  socklen_t size = sizeof own;
+  int listens = 0;
+  socklen_t listens_size = sizeof listens;
+  if (::getsockopt(listening, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) != 0 ||
+      listens == 0 || ::getsockname(listening, reinterpret_cast<sockaddr*>(&own), &size) != 0 ||
+      path != own.sun_path) {
+    return false;
+  }
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
 SysResult<Peer> accept_peer(int listening) {

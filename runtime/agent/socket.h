@@ -18,17 +18,23 @@ class ListeningSocket {
   // Mode 0600 from the first moment on. A socket of that name is replaced: the caller holds the
   // lock that makes it a stale one. Anything else of that name is an error.
   [[nodiscard]] static Result<ListeningSocket> bind(const std::string& path);
+  // One that listens already.
+  ListeningSocket(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
   ListeningSocket(ListeningSocket&&) noexcept = default;
   ListeningSocket& operator=(ListeningSocket&&) = delete;
   ~ListeningSocket();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
+  // Its name stays when this goes: somebody else has the socket as well.
+  void leave_name() { path_.clear(); }
 
  private:
-  ListeningSocket(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
   UniqueFd fd_;
-  std::string path_;
+  std::string path_;  // empty: not ours to remove
 };
+
+// Whether a connection to `path` comes to this listening socket.
+[[nodiscard]] bool leads_to(const std::string& path, int listening);
 
 // An accepted connection, non-blocking, and who is at its other end (SO_PEERCRED).
 struct Peer {

@@ -8,6 +8,7 @@
 
 #include <utility>
 
+#include "placement/cgroup.h"
 #include "policy/compile.h"
 #include "policy/policy.h"
 
@@ -31,12 +32,17 @@ class SystemWorker final : public Worker {
   Result<void> finish() override { return process_->finish(); }
   Result<worker::WorkerReport> receive_report() override { return process_->receive_report(); }
   void kill() override { ::syscall(SYS_pidfd_send_signal, process_->pidfd(), SIGKILL, nullptr, 0); }
-  std::string reap() override {
+  Ending reap() override {
     siginfo_t info{};
     const auto pidfd = static_cast<id_t>(process_->pidfd());
-    if (::waitid(P_PIDFD, pidfd, &info, WEXITED | WNOHANG) != 0) return errno_name(errno);
+    if (::waitid(P_PIDFD, pidfd, &info, WEXITED | WNOHANG) != 0) {
+      // Launched by an agent before us: its status was for whoever adopted it.
+      if (errno == ECHILD) return {.text = "how it ended is not known"};
+      return {.text = errno_name(errno)};
+    }
     const bool exited = info.si_code == CLD_EXITED;
-    return (exited ? "exit status " : "signal ") + std::to_string(info.si_status);
+    return {.text = (exited ? "exit status " : "signal ") + std::to_string(info.si_status),
+            .by_itself = exited || info.si_status != SIGKILL};
   }
 
  private:
@@ -49,7 +55,10 @@ SystemHost::SystemHost(std::string policy_directory, std::string worker_path,
                        placement::Charge charge)
     : policy_directory_(std::move(policy_directory)),
       worker_path_(std::move(worker_path)),
-      charge_(charge) {}
+      charge_(charge) {
+  const auto own = placement::find_cgroup(::getpid(), "cpu");
+  if (own && *own) own_cgroup_ = (*own)->path;
+}
 
 Result<emulators::Program> SystemHost::load_program(std::string_view policy) {
   auto loaded = policy::load_policy(policy_directory_, policy);
@@ -74,12 +83,20 @@ Result<std::unique_ptr<Worker>> SystemHost::launch(const std::string& sandbox,
   return std::make_unique<SystemWorker>(std::move(*process));
 }
 
-Result<placement::Seat> SystemHost::sandbox_seat(pid_t pid) {
-  return placement::sandbox_seat(pid, charge_);
+Result<std::unique_ptr<Worker>> SystemHost::adopt(UniqueFd process, UniqueFd control,
+                                                  UniqueFd memory) {
+  auto adopted =
+      worker::WorkerProcess::adopt(std::move(process), std::move(control), std::move(memory));
+  if (!adopted) return pass_on(std::move(adopted));
+  return std::make_unique<SystemWorker>(std::move(*adopted));
+}
+
+Result<placement::Seat> SystemHost::sandbox_seat(pid_t pid, bool busy) {
+  return placement::sandbox_seat(pid, charge_, busy);
 }
 
 Result<void> SystemHost::place(pid_t worker, const placement::Seat& seat) {
-  return placement::take_seat(worker, seat);
+  return placement::take_seat(worker, seat, own_cgroup_);
 }
 
 bool SystemHost::is_alive(pid_t pid) {

@@ -16,7 +16,9 @@ class SystemHost final : public Host {
                                          const emulators::Program& program,
                                          const placement::Seat& seat,
                                          const worker::Statistics* predecessor) override;
-  Result<placement::Seat> sandbox_seat(pid_t pid) override;
+  Result<std::unique_ptr<Worker>> adopt(UniqueFd process, UniqueFd control,
+                                        UniqueFd memory) override;
+  Result<placement::Seat> sandbox_seat(pid_t pid, bool busy) override;
   Result<void> place(pid_t worker, const placement::Seat& seat) override;
   bool is_alive(pid_t pid) override;
 
@@ -24,6 +26,7 @@ class SystemHost final : public Host {
   std::string policy_directory_;
   std::string worker_path_;
   placement::Charge charge_;
+  std::string own_cgroup_;  // of the cpu controller; empty where there is none
 };
 
 }  // namespace sidecall::agent

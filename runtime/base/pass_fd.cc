@@ -37,7 +37,9 @@ Result<void> send_with_fds(int socket, std::string_view bytes, std::span<const i
   return {};
 }
 
-SysResult<Received> try_receive_with_fds(int socket, std::size_t limit) {
+namespace {
+
+SysResult<Received> receive(int socket, std::size_t limit, int flags) {
   Received received;
   // Not filled: most messages are a thousandth of what there is room for.
   std::array<char, kMostBytesReceived> room;  // NOLINT(cppcoreguidelines-pro-type-member-init)
@@ -50,7 +52,7 @@ SysResult<Received> try_receive_with_fds(int socket, std::size_t limit) {
   message.msg_controllen = control.size();
   ssize_t count = 0;
   do {
-    count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags);
   } while (count < 0 && errno == EINTR);
   if (count < 0) return sys_failure(errno);
   received.bytes.assign(room.data(), static_cast<std::size_t>(count));
@@ -66,6 +68,16 @@ SysResult<Received> try_receive_with_fds(int socket, std::size_t limit) {
     }
   }
   return received;
+}
+
+}  // namespace
+
+SysResult<Received> try_receive_with_fds(int socket, std::size_t limit) {
+  return receive(socket, limit, 0);
+}
+
+SysResult<Received> peek_with_fds(int socket, std::size_t limit) {
+  return receive(socket, limit, MSG_PEEK);
 }
 
 Result<Received> receive_with_fds(int socket, std::size_t limit) {

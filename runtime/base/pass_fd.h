@@ -31,7 +31,10 @@ inline constexpr std::size_t kMostBytesReceived = std::size_t{128} << 10U;
 // One recvmsg(2) of at most `limit` bytes, or kMostBytesReceived. EAGAIN on a non-blocking socket
 // comes as its errno.
 [[nodiscard]] SysResult<Received> try_receive_with_fds(int socket, std::size_t limit);
-// The same for a blocking socket.
+// The same, and leaves it all to be received again: the descriptors are duplicates. It ends with
+// the part that brought descriptors, so that a long message may come in part.
+[[nodiscard]] SysResult<Received> peek_with_fds(int socket, std::size_t limit);
+// try_receive_with_fds() for a blocking socket.
 [[nodiscard]] Result<Received> receive_with_fds(int socket, std::size_t limit);
 
 }  // namespace sidecall

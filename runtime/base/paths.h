@@ -22,6 +22,12 @@ inline constexpr std::string_view kListenerSocket = "seccomp.sock";
 inline constexpr std::string_view kHookSocket = "hook.sock";
 // control.sock, role "control": gRPC, sidecall.v1.Agent and grpc.health.v1.Health.
 inline constexpr std::string_view kControlSocket = "control.sock";
+// keeper.sock: between sidecalld and its sidecall-keeper (keeper/protocol.h).
+inline constexpr std::string_view kKeeperSocket = "keeper.sock";
+// What sidecalld has written down of each sandbox for the sidecalld after it.
+inline constexpr std::string_view kRecordDirectory = "sandboxes";
+// A file that is there while the node is being drained.
+inline constexpr std::string_view kDrainMark = "draining";
 
 // Annotations of a container.
 // Name of the policy; a container without it gets the hook's --policy, else "default".

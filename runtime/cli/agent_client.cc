@@ -58,6 +58,12 @@ Result<v1::GetStatisticsResponse> AgentClient::statistics(const std::string& id)
   return call(&v1::Agent::Stub::GetStatistics, request);
 }
 
+Result<v1::DrainResponse> AgentClient::drain(bool undo) const {
+  v1::DrainRequest request;
+  request.set_undo(undo);
+  return call(&v1::Agent::Stub::Drain, request);
+}
+
 Result<std::string> find_id(const v1::ListSandboxesResponse& sandboxes, const std::string& prefix) {
   std::string found;
   for (const v1::Sandbox& sandbox : sandboxes.sandboxes()) {

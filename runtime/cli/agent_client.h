@@ -17,6 +17,7 @@ class AgentClient {
   [[nodiscard]] Result<v1::ListSandboxesResponse> list() const;
   // Figures of the sandbox with this id, or of all for "".
   [[nodiscard]] Result<v1::GetStatisticsResponse> statistics(const std::string& id) const;
+  [[nodiscard]] Result<v1::DrainResponse> drain(bool undo) const;
 
  private:
   template <typename Response, typename Request>

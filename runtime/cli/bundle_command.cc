@@ -3,6 +3,7 @@
 
 #include "cli/bundle.h"
 #include "cli/command.h"
+#include "cli/command_line.h"
 
 namespace sidecall::cli {
 namespace {
@@ -32,27 +33,20 @@ int remove(const BundleOptions& options) {
 
 }  // namespace
 
-void add_bundle(CLI::App& app, Context& context) {
+void add_bundle(CommandLine& line, const Context& context) {
   const auto options = std::make_shared<BundleOptions>();
-  auto* bundle =
-      app.add_subcommand("bundle", "Put a crun or runc bundle under sidecall, or undo it");
-  bundle->require_subcommand(1);
-
-  auto* adding = bundle->add_subcommand("add", "Add filter, listener and hooks to config.json");
-  adding->add_option("DIR", options->directory, "The bundle")->required();
-  adding->add_option("--policy", options->policy,
-                     "A name in the policy directory (default: the bundle's annotation "
-                     "dev.sidecall.policy, else default)");
-  adding->footer("Example: sidecall bundle add ./web1 && crun run -b ./web1 web1");
-  adding->callback([&context, options] {
-    context.action = [&context, options] { return add(*options, context); };
-  });
-
-  auto* removing = bundle->add_subcommand("remove", "Give config.json back the bytes that it had");
-  removing->add_option("DIR", options->directory, "The bundle")->required();
-  removing->footer("Example: sidecall bundle remove ./web1");
-  removing->callback(
-      [&context, options] { context.action = [options] { return remove(*options); }; });
+  CommandLine bundle = line.group("bundle", "Put a crun or runc bundle under sidecall, or undo it");
+  bundle.command("add", "Add filter, listener and hooks to config.json")
+      .required("DIR", options->directory, "The bundle")
+      .text("--policy", options->policy,
+            "A name in the policy directory (default: the bundle's annotation "
+            "dev.sidecall.policy, else default)")
+      .footer("Example: sidecall bundle add ./web1 && crun run -b ./web1 web1")
+      .action([&context, options] { return add(*options, context); });
+  bundle.command("remove", "Give config.json back the bytes that it had")
+      .required("DIR", options->directory, "The bundle")
+      .footer("Example: sidecall bundle remove ./web1")
+      .action([options] { return remove(*options); });
 }
 
 }  // namespace sidecall::cli

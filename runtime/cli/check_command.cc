@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/policy_argument.h"
 #include "cli/table.h"
 
@@ -49,14 +50,12 @@ int check(const std::string& argument, const Context& context) {
 
 }  // namespace
 
-void add_check(CLI::App& app, Context& context) {
+void add_check(CommandLine& line, const Context& context) {
   const auto argument = std::make_shared<std::string>();
-  auto* command = app.add_subcommand("check", "Say whether a policy is valid, and what it does");
-  command->add_option("POLICY", *argument, "A file, or a name in the policy directory")->required();
-  command->footer("Example: sidecall check ./mine.json");
-  command->callback([&context, argument] {
-    context.action = [&context, argument] { return check(*argument, context); };
-  });
+  line.command("check", "Say whether a policy is valid, and what it does")
+      .required("POLICY", *argument, "A file, or a name in the policy directory")
+      .footer("Example: sidecall check ./mine.json")
+      .action([&context, argument] { return check(*argument, context); });
 }
 
 }  // namespace sidecall::cli

@@ -1,33 +1,34 @@
 // What every sub-command of `sidecall` shares, and the list of them.
 #pragma once
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/paths.h"
 #include "base/result.h"
 
 namespace sidecall::cli {
 
+class CommandLine;
+
+// What stands before the sub-command. Both directories are absolute once an action runs.
 struct Context {
   std::string run_directory{kDefaultRunDirectory};
   std::string policy_directory{kDefaultPolicyDirectory};
-  // Set by the sub-command that was chosen; returns the program's exit status.
-  std::function<int()> action;
 };
 
-// Each adds its sub-command to `app`. `context` outlives `app`.
-void add_run(CLI::App& app, Context& context);
-void add_bundle(CLI::App& app, Context& context);
-void add_profile(CLI::App& app, Context& context);
-void add_check(CLI::App& app, Context& context);
-void add_ls(CLI::App& app, Context& context);
-void add_stats(CLI::App& app, Context& context);
-void add_emulators(CLI::App& app, Context& context);
-void add_doctor(CLI::App& app, Context& context);
+// Each adds its sub-command to `line`. `context` is filled in before an action runs, and outlives
+// `line`.
+void add_run(CommandLine& line, const Context& context);
+void add_bundle(CommandLine& line, const Context& context);
+void add_profile(CommandLine& line, const Context& context);
+void add_check(CommandLine& line, const Context& context);
+void add_ls(CommandLine& line, const Context& context);
+void add_stats(CommandLine& line, const Context& context);
+void add_drain(CommandLine& line, const Context& context);
+void add_emulators(CommandLine& line, const Context& context);
+void add_doctor(CommandLine& line, const Context& context);
+void add_bench(CommandLine& line, const Context& context);
 
 // Exit status of every failure but those of the command line itself (2).
 inline constexpr int kFailed = 1;

@@ -7,6 +7,7 @@
 
 #include "cli/checks.h"
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/json_writer.h"
 
 namespace sidecall::cli {
@@ -65,14 +66,12 @@ int doctor(bool wants_json, const Context& context) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Context& context) {
+void add_doctor(CommandLine& line, const Context& context) {
   const auto wants_json = std::make_shared<bool>(false);
-  auto* command = app.add_subcommand("doctor", "Check kernel, engines, agent and policies");
-  command->add_flag("--json", *wants_json, "JSON");
-  command->footer("Exits with 1 where something required is missing.\nExample: sidecall doctor");
-  command->callback([&context, wants_json] {
-    context.action = [&context, wants_json] { return doctor(*wants_json, context); };
-  });
+  line.command("doctor", "Check kernel, engines, agent and policies")
+      .flag("--json", *wants_json, "JSON")
+      .footer("Exits with 1 where something required is missing.\nExample: sidecall doctor")
+      .action([&context, wants_json] { return doctor(*wants_json, context); });
 }
 
 }  // namespace sidecall::cli

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/json_writer.h"
 #include "cli/table.h"
 #include "emulators/table.h"
@@ -152,14 +153,13 @@ int list_emulators(const EmulatorsOptions& options) {
 
 }  // namespace
 
-void add_emulators(CLI::App& app, Context& context) {
+void add_emulators(CommandLine& line, const Context& /*context*/) {
   const auto options = std::make_shared<EmulatorsOptions>();
-  auto* command = app.add_subcommand("emulators", "List what policies can have emulated");
-  command->add_option("NAME", options->name, "One emulator, with its options and an example");
-  command->add_flag("--json", options->as_json, "JSON");
-  command->footer("Example: sidecall emulators mknod");
-  command->callback(
-      [&context, options] { context.action = [options] { return list_emulators(*options); }; });
+  line.command("emulators", "List what policies can have emulated")
+      .text("NAME", options->name, "One emulator, with its options and an example")
+      .flag("--json", options->as_json, "JSON")
+      .footer("Example: sidecall emulators mknod")
+      .action([options] { return list_emulators(*options); });
 }
 
 }  // namespace sidecall::cli

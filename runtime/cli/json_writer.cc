@@ -45,6 +45,10 @@ void JsonWriter::string(std::string_view value) {
   is_first_ = false;
 }
 
+void JsonWriter::number(double value) {
+  literal(fmt::format("{}", value));
+}
+
 void JsonWriter::literal(std::string_view text) {
   begin_value();
   text_ += text;

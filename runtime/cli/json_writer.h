@@ -15,6 +15,7 @@ class JsonWriter {
   void close();
   void key(std::string_view name);
   void string(std::string_view value);
+  void number(double value);  // finite
   void boolean(bool value) { literal(value ? "true" : "false"); }
 
   // The text, with a final newline. Everything must be closed.

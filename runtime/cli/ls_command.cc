@@ -3,6 +3,7 @@
 
 #include "cli/agent_client.h"
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/sandbox_table.h"
 
 namespace sidecall::cli {
@@ -23,14 +24,12 @@ int ls(bool as_json, const Context& context) {
 
 }  // namespace
 
-void add_ls(CLI::App& app, Context& context) {
+void add_ls(CommandLine& line, const Context& context) {
   const auto as_json = std::make_shared<bool>(false);
-  auto* command = app.add_subcommand("ls", "List the sandboxes that are served");
-  command->add_flag("--json", *as_json, "JSON, as sidecall.v1.ListSandboxesResponse");
-  command->footer("Example: sidecall ls");
-  command->callback([&context, as_json] {
-    context.action = [&context, as_json] { return ls(*as_json, context); };
-  });
+  line.command("ls", "List the sandboxes that are served")
+      .flag("--json", *as_json, "JSON, as sidecall.v1.ListSandboxesResponse")
+      .footer("Example: sidecall ls")
+      .action([&context, as_json] { return ls(*as_json, context); });
 }
 
 }  // namespace sidecall::cli

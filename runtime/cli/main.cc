@@ -1,10 +1,14 @@
 // sidecall: the command line.
-#include <CLI/Error.hpp>
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 
 #include "cli/command.h"
+#include "cli/command_line.h"
 
 int main(int argc, char** argv) {
   using namespace sidecall::cli;
@@ -17,9 +21,11 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.require_subcommand(0, 1);
   app.fallthrough();
-  for (const auto add : {add_run, add_bundle, add_profile, add_check, add_ls, add_stats,
-                         add_emulators, add_doctor}) {
-    add(app, context);
+  std::function<int()> action;
+  CommandLine line(app, action);
+  for (const auto add : {add_run, add_bundle, add_profile, add_check, add_ls, add_stats, add_drain,
+                         add_emulators, add_doctor, add_bench}) {
+    add(line, context);
   }
   try {
     app.parse(argc, argv);
@@ -28,7 +34,7 @@ int main(int argc, char** argv) {
     say(std::string(error.what()) + "; see sidecall --help");
     return 2;
   }
-  if (!context.action) {
+  if (!action) {
     say("which command? see sidecall --help");
     return 2;
   }
@@ -38,7 +44,7 @@ int main(int argc, char** argv) {
     const auto full = std::filesystem::absolute(*directory, ignored).lexically_normal();
     if (!ignored) *directory = full;
   }
-  const int status = context.action();
+  const int status = action();
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     say(std::string("standard output: ") + std::strerror(errno));
     return kFailed;

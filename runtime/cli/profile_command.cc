@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/policy_argument.h"
 #include "oci_hook/edit.h"
 
@@ -67,29 +68,21 @@ int compile(const ProfileOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_profile(CLI::App& app, Context& context) {
+void add_profile(CommandLine& line, const Context& context) {
   const auto options = std::make_shared<ProfileOptions>();
-  auto* profile = app.add_subcommand("profile", "Work with OCI seccomp profiles");
-  profile->require_subcommand(1);
-  auto* command = profile->add_subcommand(
-      "compile", "Merge a policy into a seccomp profile, with sidecalld as the listener");
-  command->add_option("POLICY", options->policy, "A file, or a name in the policy directory")
-      ->required();
-  command->add_option("--base", options->base,
-                      "The profile to merge into: OCI, containers-common or docker form "
-                      "(default: one that allows everything)");
-  command
-      ->add_option("--cap", options->capabilities,
-                   "A capability that the container has (repeatable), for --base's includes")
-      ->type_name("CAP_...")
-      ->allow_extra_args(false);
-  command->add_option("-o,--output", options->output, "Write to this file");
-  command->footer(
-      "Example: sidecall profile compile default --base /usr/share/containers/seccomp.json "
-      "-o seccomp.json");
-  command->callback([&context, options] {
-    context.action = [&context, options] { return compile(*options, context); };
-  });
+  line.group("profile", "Work with OCI seccomp profiles")
+      .command("compile", "Merge a policy into a seccomp profile, with sidecalld as the listener")
+      .required("POLICY", options->policy, "A file, or a name in the policy directory")
+      .text("--base", options->base,
+            "The profile to merge into: OCI, containers-common or docker form "
+            "(default: one that allows everything)")
+      .repeatable("--cap", "CAP_...", options->capabilities,
+                  "A capability that the container has (repeatable), for --base's includes")
+      .text("-o,--output", options->output, "Write to this file")
+      .footer(
+          "Example: sidecall profile compile default --base /usr/share/containers/seccomp.json "
+          "-o seccomp.json")
+      .action([&context, options] { return compile(*options, context); });
 }
 
 }  // namespace sidecall::cli

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/policy_argument.h"
 #include "cli/run.h"
 
@@ -31,21 +32,18 @@ int run_command(const RunOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Context& context) {
+void add_run(CommandLine& line, const Context& context) {
   const auto options = std::make_shared<RunOptions>();
-  auto* command = app.add_subcommand("run", "Run a command under a policy, without an engine");
-  command->add_option("--policy", options->policy,
-                      "A file, or a name in the policy directory (default: a built-in policy)");
-  command->add_flag("--stats", options->show_statistics, "Show what was served, on standard error");
-  command->add_option("COMMAND", options->command, "The command and its arguments, after --")
-      ->required();
-  command->footer(
-      "Exits as the command does: its status, or 128 + N where signal N ended it; 125 "
-      "where sidecall\nfailed, 126 or 127 where the command could not be started.\n"
-      "Example: sidecall run --stats -- uname -a");
-  command->callback([&context, options] {
-    context.action = [&context, options] { return run_command(*options, context); };
-  });
+  line.command("run", "Run a command under a policy, without an engine")
+      .text("--policy", options->policy,
+            "A file, or a name in the policy directory (default: a built-in policy)")
+      .flag("--stats", options->show_statistics, "Show what was served, on standard error")
+      .words("COMMAND", options->command, "The command and its arguments, after --")
+      .footer(
+          "Exits as the command does: its status, or 128 + N where signal N ended it; 125 "
+          "where sidecall\nfailed, 126 or 127 where the command could not be started.\n"
+          "Example: sidecall run --stats -- uname -a")
+      .action([&context, options] { return run_command(*options, context); });
 }
 
 }  // namespace sidecall::cli

@@ -3,6 +3,7 @@
 
 #include "cli/agent_client.h"
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/sandbox_table.h"
 
 namespace sidecall::cli {
@@ -43,15 +44,13 @@ int stats(const StatsOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_stats(CLI::App& app, Context& context) {
+void add_stats(CommandLine& line, const Context& context) {
   const auto options = std::make_shared<StatsOptions>();
-  auto* command = app.add_subcommand("stats", "Show calls and latencies per sandbox and syscall");
-  command->add_option("ID", options->id, "A sandbox, or the start of its id (default: all)");
-  command->add_flag("--json", options->as_json, "JSON, as sidecall.v1.GetStatisticsResponse");
-  command->footer("Example: sidecall stats web1");
-  command->callback([&context, options] {
-    context.action = [&context, options] { return stats(*options, context); };
-  });
+  line.command("stats", "Show calls and latencies per sandbox and syscall")
+      .text("ID", options->id, "A sandbox, or the start of its id (default: all)")
+      .flag("--json", options->as_json, "JSON, as sidecall.v1.GetStatisticsResponse")
+      .footer("Example: sidecall stats web1")
+      .action([&context, options] { return stats(*options, context); });
 }
 
 }  // namespace sidecall::cli

@@ -38,7 +38,7 @@ void drop_bounding_set(std::uint64_t keep) {
 
 }  // namespace
 
-Result<void> drop_privileges(std::uint64_t keep) {
+Result<void> drop_capabilities(std::uint64_t keep) {
   const CapState before(::cap_get_proc());
   const CapState after(::cap_init());
   if (!before || !after) return errno_failure("reading own capabilities");
@@ -58,6 +58,11 @@ Result<void> drop_privileges(std::uint64_t keep) {
   if (::cap_set_proc(after.get()) != 0) return errno_failure("dropping capabilities");
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno_failure("setting no_new_privs");
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return errno_failure("making the process undumpable");
+  return {};
+}
+
+Result<void> drop_privileges(std::uint64_t keep) {
+  if (auto dropped = drop_capabilities(keep); !dropped) return dropped;
   return filter_own_calls();
 }
 

@@ -10,11 +10,14 @@
 
 namespace sidecall::kernel {
 
-// For a process with one thread that is about to serve a hostile sandbox: keeps of its capabilities
-// only `keep` (bits 1 << CAP_*), in all sets and for good; sets no_new_privs and
-// SECBIT_NO_SETUID_FIXUP; makes itself undumpable, so that nothing may trace it or read its memory;
-// leaves itself only the system calls of kernel/own_filter.h.
+// For a process with one thread: keeps of its capabilities only `keep` (bits 1 << CAP_*), in all
+// sets and for good; sets no_new_privs and SECBIT_NO_SETUID_FIXUP; makes itself undumpable, so that
+// nothing may trace it or read its memory.
 // Capabilities that the process lacks are left out in silence: the call that needs one says so.
+[[nodiscard]] Result<void> drop_capabilities(std::uint64_t keep);
+
+// The same for one that is about to serve a hostile sandbox: it leaves itself, besides, only the
+// system calls of kernel/own_filter.h.
 [[nodiscard]] Result<void> drop_privileges(std::uint64_t keep);
 
 // "cap_mknod,cap_sys_ptrace" for bits; "none" for 0.

@@ -66,12 +66,6 @@ Result<void> join_cgroup(const std::string& directory, pid_t pid) {
   return written;
 }
 
-bool can_pay(const CgroupDirectory& directory, Charge charge) {
-  if (charge == Charge::kAgent) return false;
-  if (directory.version == CgroupVersion::kV1) return true;
-  return charge == Charge::kSandbox;
-}
-
 }  // namespace
 
 Result<CpuSet> sandbox_cpus(pid_t pid) {
@@ -122,23 +116,27 @@ bool place_self(const CpuSet& cpus) {
   return ::sched_setaffinity(0, sizeof(cpu_set_t), &cpus.mask()) == 0;
 }
 
-Result<Seat> sandbox_seat(pid_t pid, Charge charge) {
+Result<Seat> sandbox_seat(pid_t pid, Charge charge, bool busy) {
   auto cpus = sandbox_cpus(pid);
   if (!cpus) return tl::unexpected<Error>(cpus.error());
   Seat seat{.cpus = *cpus};
+  if (charge == Charge::kAgent || (charge == Charge::kAuto && !busy)) return seat;
   const auto directory = find_cgroup(pid, "cpu");
   if (!directory) return tl::unexpected<Error>(directory.error());
-  if (*directory && can_pay(**directory, charge)) seat.cpu_cgroup = (*directory)->path;
+  if (!*directory) return seat;
+  const bool is_for_all_controllers = (*directory)->version == CgroupVersion::kV2;
+  if (!is_for_all_controllers || charge == Charge::kSandbox) seat.cpu_cgroup = (*directory)->path;
   return seat;
 }
 
-Result<void> take_seat(pid_t pid, const Seat& seat) {
+Result<void> take_seat(pid_t pid, const Seat& seat, const std::string& home) {
   if (auto placed = place_process(pid, seat.cpus); !placed) return placed;
-  if (seat.cpu_cgroup.empty()) return {};
+  const std::string& cgroup = seat.cpu_cgroup.empty() ? home : seat.cpu_cgroup;
+  if (cgroup.empty()) return {};
   auto processes = children_of(pid);
   processes.insert(pid);
   for (const pid_t process : processes) {
-    if (auto joined = join_cgroup(seat.cpu_cgroup, process); !joined) return joined;
+    if (auto joined = join_cgroup(cgroup, process); !joined) return joined;
   }
   return {};
 }

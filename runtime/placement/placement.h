@@ -30,9 +30,10 @@ bool place_self(const CpuSet& cpus);
 // group: a call is then a quarter cheaper, and a sandbox that calls all the time pays for it
 // itself.
 enum class Charge : std::uint8_t {
-  // The sandbox where the cpu controller has a hierarchy of its own (cgroup v1); else the agent. In
-  // cgroup v2 a process has one cgroup for everything: the worker would count against the sandbox's
-  // pids and memory, be killed with it, and keep an init inside from dividing its own cgroup.
+  // A sandbox that calls a lot, where the cpu controller has a hierarchy of its own (cgroup v1);
+  // else the agent. In cgroup v2 a process has one cgroup for everything: the worker would count
+  // against the sandbox's pids and memory, be killed with it, and keep an init inside from dividing
+  // its own cgroup. And no engine can remove a cgroup before the worker has left it.
   kAuto,
   kSandbox,
   kAgent,
@@ -40,15 +41,17 @@ enum class Charge : std::uint8_t {
 
 struct Seat {
   CpuSet cpus;
-  std::string cpu_cgroup{};  // a directory; empty: the worker stays in the cgroup it was started in
+  std::string cpu_cgroup{};  // a directory; empty: the one that the worker was started in
   friend bool operator==(const Seat&, const Seat&) = default;
 };
 
-// The seat that the sandbox of process `pid` has for its worker now.
-[[nodiscard]] Result<Seat> sandbox_seat(pid_t pid, Charge charge);
+// The seat that the sandbox of process `pid`, which calls a lot where it is `busy`, has for its
+// worker now.
+[[nodiscard]] Result<Seat> sandbox_seat(pid_t pid, Charge charge, bool busy);
 
-// Moves process `pid` and its children there. A cgroup that does not take them is an error, with
-// the CPUs set all the same.
-[[nodiscard]] Result<void> take_seat(pid_t pid, const Seat& seat);
+// Moves process `pid` and its children there; into the cgroup `home`, unless that is empty, where
+// the seat names none. A cgroup that does not take them is an error, with the CPUs set all the
+// same.
+[[nodiscard]] Result<void> take_seat(pid_t pid, const Seat& seat, const std::string& home);
 
 }  // namespace sidecall::placement

@@ -34,6 +34,8 @@ JournalSlot* Journal::take(std::uint64_t tag) {
     while (used < needed && !used_.compare_exchange_weak(used, needed)) {
     }
     slot.acting = 0;
+    slot.queued = 0;
+    slot.blame = 0;
     slot.tag = tag;
     return &slot;
   }
@@ -51,7 +53,19 @@ void Journal::record(JournalSlot& slot, std::span<const std::byte> notification)
   std::memcpy(&id, notification.data(), kId);
   const auto rest = notification.subspan(kId);
   std::copy(rest.begin(), rest.end(), slot.notification.begin() + kId);
+  slot.queued = 1;
   id_of(slot.notification).store(id);
+}
+
+void Journal::blame(bool by_itself) const {
+  for (JournalSlot& slot : slots_.first(used_)) {
+    if (slot.id() != 0 && slot.is_begun()) slot.blame += by_itself ? 2 : 1;
+  }
+}
+
+void Journal::requeue(JournalSlot& slot) {
+  slot.queued = 1;
+  slot.acting = 0;
 }
 
 std::vector<JournalSlot*> Journal::unfinished(std::uint64_t tag) const {

@@ -19,9 +19,17 @@ struct JournalSlot {
   std::atomic<std::uint64_t> tag{0};     // of the listener that it came from
   std::atomic<std::uint32_t> taken{0};   // by a thread, or with a call that nobody has finished
   std::atomic<std::uint32_t> acting{0};  // its emulator may have had an effect already
+  std::atomic<std::uint32_t> queued{0};  // put on record for an actor, which begins it by `acting`
+  std::atomic<std::uint32_t> blame{0};   // of deaths while it was being served: Journal::blame()
   alignas(8) std::array<std::byte, kNotificationBytes> notification{};
 
   [[nodiscard]] std::uint64_t id() const;
+  // Whether somebody was serving the call, where it has one.
+  [[nodiscard]] bool is_begun() const { return acting != 0 || queued == 0; }
+  // Whether it has cost so many workers that the next should not try it again.
+  [[nodiscard]] bool is_poisonous() const { return blame >= kPoison; }
+
+  static constexpr std::uint32_t kPoison = 4;
 };
 
 // A worker's use of the slots. Threads share it; a slot belongs to whoever took it.
@@ -42,6 +50,15 @@ class Journal {
 
   // Copies a received notification into a slot, its id last.
   static void record(JournalSlot& slot, std::span<const std::byte> notification);
+
+  // For whoever holds the memory of a worker that has died: each call that it was serving may have
+  // been the cause. Twice is enough where the worker is known to have failed `by_itself` (it
+  // crashed); a worker that was killed, by a person or for want of memory, counts half as much,
+  // because any call may have been in flight then.
+  void blame(bool by_itself) const;
+
+  // Puts a call that a dead worker had begun back to those that an actor is to begin.
+  static void requeue(JournalSlot& slot);
 
   // Slots with calls of this listener that were in flight when the last worker died. They stay
   // taken: each is to be finished and released.

@@ -7,8 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/file.h"
@@ -25,6 +27,17 @@ Result<UniqueFd> program_memory(const emulators::Program& program) {
     return pass_on(std::move(written), "the worker's program");
   }
   return memory;
+}
+
+// pidfd_open(2): "Pid" in its fdinfo is the process's number here, -1 once it has been reaped.
+Result<pid_t> pid_of(int pidfd) {
+  auto info = read_file("/proc/self/fdinfo/" + std::to_string(pidfd), 4096);
+  if (!info) return pass_on(std::move(info), "looking at a pidfd");
+  constexpr std::string_view kKey = "\nPid:\t";
+  const std::size_t at = info->find(kKey);
+  if (at == std::string::npos) return failure("a descriptor that should be a pidfd is none");
+  const char* const digits = info->c_str() + at + kKey.size();
+  return static_cast<pid_t>(std::max(0L, std::strtol(digits, nullptr, 10)));
 }
 
 // Between fork and exec in a process that may have other threads: bare system calls only.
@@ -80,6 +93,10 @@ Result<WorkerProcess> WorkerProcess::launch(const LaunchOptions& options) {
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
+  // Nobody may be reading: a worker that waited for that would keep its sandbox waiting.
+  if (::fcntl(theirs.get(), F_SETFL, O_NONBLOCK) != 0) {
+    return errno_failure("setting up a worker's control socket");
+  }
 
   std::string name = "sidecall-worker";
   std::string sandbox = options.sandbox;
@@ -92,6 +109,15 @@ Result<WorkerProcess> WorkerProcess::launch(const LaunchOptions& options) {
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd) return errno_failure("opening a pidfd on a worker");
   return WorkerProcess(pid, std::move(pidfd), std::move(ours), std::move(*statistics));
+}
+
+Result<WorkerProcess> WorkerProcess::adopt(UniqueFd pidfd, UniqueFd control, UniqueFd memory) {
+  if (!pidfd || !control || !memory) return failure("a descriptor of its worker is missing");
+  const auto pid = pid_of(pidfd.get());
+  if (!pid) return tl::unexpected<Error>(pid.error());
+  auto statistics = Statistics::map(std::move(memory));
+  if (!statistics) return pass_on(std::move(statistics));
+  return WorkerProcess(*pid, std::move(pidfd), std::move(control), std::move(*statistics));
 }
 
 Result<void> WorkerProcess::add_listener(int listener, std::uint64_t tag, pid_t pid,

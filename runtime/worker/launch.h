@@ -45,6 +45,11 @@ class WorkerProcess {
   // Starts the program; the first report is kReady, or kEnded where it could not start.
   [[nodiscard]] static Result<WorkerProcess> launch(const LaunchOptions& options);
 
+  // A running one that somebody else has launched: its pidfd, the launcher's end of its control
+  // socket and its memory. An error where one of them is another thing.
+  [[nodiscard]] static Result<WorkerProcess> adopt(UniqueFd pidfd, UniqueFd control,
+                                                   UniqueFd memory);
+
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }
   [[nodiscard]] int control_fd() const { return control_.get(); }  // readable: receive_report()

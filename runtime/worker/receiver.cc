@@ -163,9 +163,12 @@ void Receiver::take_over(Server& server) {
   for (JournalSlot* slot : parts_.statistics.journal().unfinished(options_.tag)) {
     const PendingCall call = server.take_up(kernel::read_notification(slot->notification));
     const bool is_waiting = shared_->listener->is_waiting(call.notification.id);
-    if (is_waiting && slot->acting != 0 && !call.decision.repeatable) {
+    if (is_waiting && slot->is_poisonous()) {
+      give_up(server, call);
+    } else if (is_waiting && slot->acting != 0 && !call.decision.repeatable) {
       server.refuse(call, EINTR);
     } else if (is_waiting && call.decision.needs == emulators::Needs::kFiles) {
+      Journal::requeue(*slot);
       submit(call, slot);  // which releases it
       continue;
     } else if (is_waiting) {
@@ -173,6 +176,17 @@ void Receiver::take_over(Server& server) {
     }
     Journal::release(*slot);
   }
+}
+
+void Receiver::give_up(Server& server, const PendingCall& call) {
+  const std::size_t route = call.decision.route;
+  parts_.report("a call of " +
+                (route == Decision::kNoRoute
+                     ? "number " + std::to_string(call.notification.nr)
+                     : std::string(parts_.statistics.routes()[route].name.data())) +
+                " is answered with EIO: workers died of it");
+  parts_.statistics.header().poisonous.fetch_add(1, std::memory_order_relaxed);
+  server.refuse(call, EIO);
 }
 
 void Receiver::submit(const PendingCall& call, JournalSlot* slot) {

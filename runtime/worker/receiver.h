@@ -59,6 +59,8 @@ class Receiver {
   [[nodiscard]] std::optional<unsigned> cpu_to_grow_to() const;
   // Finishes what the worker before us had received from this listener.
   void take_over(Server& server);
+  // Answers a call that has cost workers, so that it does not cost the sandbox.
+  void give_up(Server& server, const PendingCall& call);
   // `slot` may be null: then there is no record of the call.
   void submit(const PendingCall& call, JournalSlot* slot);
 

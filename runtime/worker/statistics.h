@@ -56,8 +56,10 @@ struct StatisticsHeader {
   std::atomic<std::uint32_t> journal_used{0};  // Journal's own
   std::atomic<SyncState> sync{SyncState::kUnknown};
   std::atomic<std::uint32_t> listeners{0};  // being served now
+  std::atomic<std::uint32_t> restarts{0};   // the agent's: workers that were replaced
   std::atomic<std::uint64_t> stale{0};      // the caller was gone before its answer
   std::atomic<std::uint64_t> unrouted{0};   // notified, but not in the program
+  std::atomic<std::uint64_t> poisonous{0};  // given up because they killed workers
 };
 
 // A mapping of the shared memory. The agent creates it; the worker maps what it is handed.

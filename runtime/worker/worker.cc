@@ -50,14 +50,16 @@ Result<void> Worker::run() {
     if (ready <= 0) continue;
     if (polled[kWakeSlot].revents != 0) collect_ended();
     look_at_listeners(polled);
-    if (polled[kControlSlot].revents != 0) read_control();
+    if ((polled[kControlSlot].revents & POLLOUT) != 0) tell_untold();
+    if ((polled[kControlSlot].revents & ~POLLOUT) != 0) read_control();
   }
   return {};
 }
 
 std::vector<pollfd> Worker::poll_set() const {
   std::vector<pollfd> set;
-  set.push_back({.fd = control_.get(), .events = POLLIN, .revents = 0});
+  const short control_events = untold_.empty() ? POLLIN : POLLIN | POLLOUT;
+  set.push_back({.fd = control_.get(), .events = control_events, .revents = 0});
   set.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
   // Of no events: only POLLHUP is told, and notifications do not wake this thread.
   for (const auto& [tag, served] : served_) {
@@ -98,7 +100,7 @@ void Worker::collect_ended() {
   for (const std::uint64_t tag : tags) {
     served_.erase(tag);
     statistics_.header().listeners = static_cast<std::uint32_t>(served_.size());
-    tell(FromWorker::Kind::kListenerClosed, tag, "");
+    tell_closed(tag);
   }
 }
 
@@ -106,6 +108,7 @@ void Worker::read_control() {
   auto received = receive_with_fds(control_.get(), sizeof(ToWorker));
   if (!received || received->bytes.empty()) {
     control_.reset();
+    untold_.clear();
     return;
   }
   const auto message = message_from<ToWorker>(received->bytes);
@@ -115,10 +118,12 @@ void Worker::read_control() {
     return;
   }
   if (received->fds.size() != 1) return report_("a listener was announced and none came");
+  // An agent that has taken us over does not know what the one before it had told us.
+  if (served_.count(message->tag) != 0) return;
   const auto added = add_listener(*message, std::move(received->fds.front()));
   if (added) return;
   report_(added.error().message);
-  tell(FromWorker::Kind::kListenerClosed, message->tag, "");
+  tell_closed(message->tag);
 }
 
 Result<void> Worker::add_listener(const ToWorker& message, UniqueFd fd) {
@@ -231,11 +236,23 @@ void Worker::set_sync(kernel::Listener& listener) {
   }
 }
 
-void Worker::tell(FromWorker::Kind kind, std::uint64_t tag, const std::string& text) {
+bool Worker::tell(FromWorker::Kind kind, std::uint64_t tag, const std::string& text) {
   FromWorker message{.kind = kind, .tag = tag};
   text.copy(message.text.data(), message.text.size() - 1);
-  // Nobody may be listening any more; there is then nobody to tell.
-  static_cast<void>(send_with_fd(control_.get(), bytes_of(message), -1));
+  return send_with_fd(control_.get(), bytes_of(message), -1).has_value();
+}
+
+// The one kind of message that must not get lost: whoever hears it lets go of the listener.
+void Worker::tell_closed(std::uint64_t tag) {
+  if (!control_) return;
+  untold_.push_back(tag);
+  tell_untold();
+}
+
+void Worker::tell_untold() {
+  while (!untold_.empty() && tell(FromWorker::Kind::kListenerClosed, untold_.front(), "")) {
+    untold_.pop_front();
+  }
 }
 
 }  // namespace sidecall::worker

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -58,7 +59,10 @@ class Worker {
   [[nodiscard]] std::vector<pollfd> poll_set() const;
   void look_at_listeners(const std::vector<pollfd>& polled);
   [[nodiscard]] bool nudge_hung_up();
-  void tell(FromWorker::Kind kind, std::uint64_t tag, const std::string& text);
+  // Whether it has been told: nobody reads while there is no agent, and the socket may be full.
+  bool tell(FromWorker::Kind kind, std::uint64_t tag, const std::string& text);
+  void tell_closed(std::uint64_t tag);
+  void tell_untold();
 
   const Dispatcher dispatcher_;
   const bool sync_wake_up_;
@@ -75,6 +79,7 @@ class Worker {
   kernel::SandboxUsers users_;
   std::optional<HelperProcess> helper_;
   bool finishing_ = false;
+  std::deque<std::uint64_t> untold_;  // tags of closed listeners, once there is room to tell them
 
   std::mutex ended_mutex_;
   std::vector<std::uint64_t> ended_;  // tags of listeners whose thread is at its end

@@ -102,6 +102,8 @@ def stopped_agent(programs, messages, work):
         for pid in agent.workers():
             os.kill(pid, signal.SIGKILL)
         raise
+    finally:
+        agent.end_keepers()
 
 
 @pytest.fixture

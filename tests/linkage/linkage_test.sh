@@ -29,6 +29,8 @@ has sidecalld "$grpc" && has sidecalld "$protobuf" && has sidecall-hook "$json" 
 lacks sidecall-worker "$grpc" gRPC
 lacks sidecall-worker "$protobuf" protobuf
 lacks sidecall-worker "$json" "a JSON library"
+lacks sidecall-keeper "$grpc" gRPC
+lacks sidecall-keeper "$protobuf" protobuf
 lacks sidecall-hook "$grpc" gRPC
 lacks sidecall-hook "$protobuf" protobuf
 exit "$failed"

@@ -1,6 +1,7 @@
 """A sidecalld of our own: private run and policy directories, its own workers."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -70,6 +71,17 @@ class Agent:
         """Until no container is known and no worker or helper is left."""
         eventually(lambda: not control.sandboxes() and not self.workers() and not self.helpers(),
                    "every sandbox and its worker have ended", patience)
+
+    def keepers(self):
+        """Ids of the processes that hold this agent's descriptors: one, as a rule."""
+        return [pid for pid in processes.running(self._programs / "sidecall-keeper")
+                if str(self.run_dir / "keeper.sock") in processes.arguments(pid)]
+
+    def end_keepers(self):
+        """A keeper without an agent and without sandboxes ends by itself, but not at once."""
+        for pid in self.keepers():
+            os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not self.keepers(), "every keeper has ended")
 
     def ask(self, question):
         """What hook.sock answers; "" where nobody listens."""

@@ -19,8 +19,9 @@ class NativeRoot:
         bundle.make_room_for_host_programs(self.root)
 
     def run(self, script):
-        mount = ('mount --bind -o ro /usr "$0/usr" && mount --bind /dev "$0/dev" && '
-                 'mount -t proc proc "$0/proc"')
+        # A mount of its own, as a container's root is.
+        mount = ('mount --bind "$0" "$0" && mount --bind -o ro /usr "$0/usr" && '
+                 'mount --bind /dev "$0/dev" && mount -t proc proc "$0/proc"')
         done = subprocess.run(
             ["unshare", "--mount", "sh", "-c", f'{mount} && exec chroot "$0" sh -c "$1"',
              self.root, script],

@@ -27,6 +27,14 @@ def name(pid):
         return ""
 
 
+def arguments(pid):
+    """The command line of a process, or [] where it has gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
+    except OSError:
+        return []
+
+
 def status_field(pid, name):
     """A field of /proc/PID/status: status_field(pid, "Cpus_allowed_list")."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():

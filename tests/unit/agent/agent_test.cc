@@ -27,8 +27,10 @@ class AgentTest : public testing::Test {
     ::sigaddset(&signals, SIGINT);
     ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   }
+  void TearDown() override { end_keeper(directory_.path()); }
   [[nodiscard]] Result<std::unique_ptr<Agent>> start() {
     return Agent::start({.run_directory = directory_.path(),
+                         .keeper_path = SIDECALL_KEEPER,
                          .registry = {.default_policy = "default", .times = {}},
                          .intake = {}},
                         host_, log_.log());
@@ -40,18 +42,14 @@ class AgentTest : public testing::Test {
   FakeHost host_;
 };
 
-TEST_F(AgentTest, OpensItsSocketsForItsOwnerAloneAndTakesThemAway) {
-  const auto names = {kListenerSocket, kHookSocket, kControlSocket};
-  {
-    const auto agent = start();
-    ASSERT_TRUE(agent) << agent.error().message;
-    for (const auto name : names) {
-      struct stat status {};
-      ASSERT_EQ(::stat(socket(name).c_str(), &status), 0) << name;
-      EXPECT_EQ(status.st_mode & 07777U, 0600U) << name;
-    }
+TEST_F(AgentTest, OpensItsSocketsForItsOwnerAlone) {
+  const auto agent = start();
+  ASSERT_TRUE(agent) << agent.error().message;
+  for (const auto name : {kListenerSocket, kHookSocket, kControlSocket, kKeeperSocket}) {
+    struct stat status {};
+    ASSERT_EQ(::stat(socket(name).c_str(), &status), 0) << name;
+    EXPECT_EQ(status.st_mode & 07777U, 0600U) << name;
   }
-  for (const auto name : names) EXPECT_FALSE(std::filesystem::exists(socket(name))) << name;
 }
 
 TEST_F(AgentTest, ASecondOneIsRefusedAndTheFirstNotDisturbed) {
@@ -75,12 +73,30 @@ TEST_F(AgentTest, ServesAHookAndListenerUntilItIsTold) {
   }
   ASSERT_EQ(::pthread_sigqueue(runner.native_handle(), SIGTERM, {}), 0);
   runner.join();
-  const RealListener listener;
-  // What waits in the backlog when the agent stops is not served any more: it is closed.
-  const UniqueFd late = connect_to(socket(kListenerSocket));
-  agent->reset();
-  EXPECT_TRUE(peer_closed(late));
-  EXPECT_TRUE(host_.workers.empty());
+}
+
+TEST_F(AgentTest, WhatComesWhileThereIsNoneWaitsForTheNext) {
+  ASSERT_TRUE(start());
+  const UniqueFd early = connect_to(socket(kHookSocket));
+  send_bytes(early, "ping\n");
+  finish_sending(early);
+  EXPECT_FALSE(peer_closed(early));
+  auto next = start();
+  ASSERT_TRUE(next) << next.error().message;
+  std::thread runner([&] { EXPECT_TRUE((*next)->run()); });
+  EXPECT_EQ(read_all(early), "ok\n");
+  ASSERT_EQ(::pthread_sigqueue(runner.native_handle(), SIGTERM, {}), 0);
+  runner.join();
+}
+
+TEST_F(AgentTest, WithoutAKeeperItDoesNotStart) {
+  const auto agent = Agent::start({.run_directory = directory_.path(),
+                                   .keeper_path = "/nowhere/sidecall-keeper",
+                                   .registry = {.default_policy = "default", .times = {}},
+                                   .intake = {}},
+                                  host_, log_.log());
+  ASSERT_FALSE(agent);
+  EXPECT_THAT(agent.error().message, HasSubstr("/nowhere/sidecall-keeper"));
 }
 
 TEST_F(AgentTest, LeavesNothingOpen) {

@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <future>
 #include <thread>
 
@@ -21,7 +22,8 @@ using emulators::VerdictKind;
 class ControlServerTest : public testing::Test {
  protected:
   ControlServerTest() {
-    server_ = std::move(*ControlServer::start(board_));
+    server_ =
+        std::move(*ControlServer::start(board_, drain_, [this](bool on) { told_.push_back(on); }));
     auto socket = ListeningSocket::bind(directory_ / "control.sock");
     acceptor_ =
         std::move(*Acceptor::start(*loop_, log_.log(), std::move(*socket), "control",
@@ -70,10 +72,28 @@ class ControlServerTest : public testing::Test {
     board_.publish({std::make_shared<const SandboxView>(std::move(view)), std::move(bare)});
   }
 
+  // grpc.health.v1.Health by hand: a request is {1: service}, a response {1: status}.
+  [[nodiscard]] std::string health_of(const std::string& service) const {
+    const grpc::Slice slice("\x0a" + std::string(1, static_cast<char>(service.size())) + service);
+    const grpc::ByteBuffer request(&slice, 1);
+    grpc::ByteBuffer response;
+    grpc::ClientContext context;
+    grpc::GenericStub stub(channel_);
+    std::promise<grpc::Status> answered;
+    stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
+                   [&](grpc::Status status) { answered.set_value(std::move(status)); });
+    const auto status = answered.get_future().get();
+    grpc::Slice bytes;
+    if (!status.ok() || !response.DumpToSingleSlice(&bytes).ok()) return status.error_message();
+    return {bytes.begin(), bytes.end()};
+  }
+
   TemporaryDirectory directory_;
   CapturedLog log_;
   TestLoop loop_;
   SnapshotBoard board_;
+  DrainSwitch drain_{directory_ / "draining"};
+  std::vector<bool> told_;
   Pipe stop_;
   std::unique_ptr<ControlServer> server_;
   std::unique_ptr<Acceptor> acceptor_;
@@ -174,23 +194,43 @@ TEST_F(ControlServerTest, AHugeRequestIsRefusedAndTheNextServed) {
   EXPECT_TRUE(stub_->GetSandbox(&two, request, &sandbox).ok());
 }
 
-// grpc.health.v1.Health by hand: a request is {1: service}, a response {1: status}, SERVING is 1.
+constexpr std::string_view kServing = "\x08\x01";
+constexpr std::string_view kNotServing = "\x08\x02";
+
 TEST_F(ControlServerTest, IsHealthy) {
   for (const std::string service : {"", "sidecall.v1.Agent"}) {
-    const grpc::Slice slice("\x0a" + std::string(1, static_cast<char>(service.size())) + service);
-    const grpc::ByteBuffer request(&slice, 1);
-    grpc::ByteBuffer response;
-    grpc::ClientContext context;
-    grpc::GenericStub stub(channel_);
-    std::promise<grpc::Status> answered;
-    stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
-                   [&](grpc::Status status) { answered.set_value(std::move(status)); });
-    const auto status = answered.get_future().get();
-    ASSERT_TRUE(status.ok()) << status.error_message();
-    grpc::Slice bytes;
-    ASSERT_TRUE(response.DumpToSingleSlice(&bytes).ok());
-    EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "\x08\x01") << service;
+    EXPECT_EQ(health_of(service), kServing) << service;
   }
+}
+
+TEST_F(ControlServerTest, DrainsAndTakesThatBack) {
+  publish();
+  v1::DrainRequest request;
+  v1::DrainResponse response;
+  grpc::ClientContext one;
+  ASSERT_TRUE(stub_->Drain(&one, request, &response).ok());
+  EXPECT_TRUE(response.draining());
+  EXPECT_EQ(response.sandboxes(), 2U);
+  EXPECT_TRUE(drain_.is_on());
+  EXPECT_EQ(health_of("sidecall.v1.Agent"), kNotServing);
+  EXPECT_TRUE(DrainSwitch(directory_ / "draining").is_on()) << "the next agent's";
+  grpc::ClientContext two;
+  request.set_undo(true);
+  ASSERT_TRUE(stub_->Drain(&two, request, &response).ok());
+  EXPECT_FALSE(response.draining());
+  EXPECT_EQ(health_of(""), kServing);
+  EXPECT_FALSE(DrainSwitch(directory_ / "draining").is_on());
+  EXPECT_EQ(told_, (std::vector<bool>{true, false}));
+}
+
+TEST_F(ControlServerTest, ASwitchThatCannotBeRememberedIsNotSet) {
+  std::filesystem::create_symlink("/nowhere/draining", directory_ / "draining");
+  grpc::ClientContext context;
+  v1::DrainResponse response;
+  const auto status = stub_->Drain(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_NE(status.error_message().find(directory_ / "draining"), std::string::npos);
+  EXPECT_FALSE(drain_.is_on());
 }
 
 }  // namespace

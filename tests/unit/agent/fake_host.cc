@@ -24,7 +24,7 @@ class FakeWorker final : public Worker {
   pid_t pid() const override { return process_->pid; }
   int pidfd() const override { return process_->exited.get(); }
   int control_fd() const override { return process_->agent_end.get(); }
-  std::shared_ptr<const worker::Statistics> statistics() const override { return nullptr; }
+  std::shared_ptr<const worker::Statistics> statistics() const override { return process_->memory; }
   Result<void> add_listener(int /*listener*/, std::uint64_t tag, pid_t pid,
                             pid_t first_pid) override {
     if (!process_->takes_listeners) return failure("its control socket is full");
@@ -46,7 +46,10 @@ class FakeWorker final : public Worker {
     process_->killed = true;
     if (process_->exits_when_killed) process_->exit();
   }
-  std::string reap() override { return process_->killed ? "signal 9" : "exit status 3"; }
+  Ending reap() override {
+    const bool killed = process_->killed || process_->killed_by_others;
+    return {.text = killed ? "signal 9" : "exit status 3", .by_itself = !killed};
+  }
 
  private:
   std::shared_ptr<FakeProcess> process_;
@@ -89,10 +92,20 @@ Result<std::unique_ptr<Worker>> FakeHost::launch(const std::string& sandbox,
   if (!launches) return failure("no such program");
   const auto pid = static_cast<pid_t>(1000 + workers.size());
   workers.push_back(std::make_shared<FakeProcess>(pid, sandbox, program.policy));
+  workers.back()->memory = memory;
   return std::make_unique<FakeWorker>(workers.back());
 }
 
-Result<placement::Seat> FakeHost::sandbox_seat(pid_t pid) {
+Result<std::unique_ptr<Worker>> FakeHost::adopt(UniqueFd process, UniqueFd /*control*/,
+                                                UniqueFd /*memory*/) {
+  if (!process) return failure("a descriptor of its worker is missing");
+  workers.push_back(std::move(orphans.front()));
+  workers.back()->memory = memory;
+  orphans.pop_front();
+  return std::make_unique<FakeWorker>(workers.back());
+}
+
+Result<placement::Seat> FakeHost::sandbox_seat(pid_t pid, bool /*busy*/) {
   if (!is_alive(pid)) return failure("no such process");
   return placement::Seat{.cpus = placement::CpuSet::parse(cpus).value(), .cpu_cgroup = cgroup};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -41,6 +42,8 @@ struct FakeProcess {
   bool takes_listeners = true;
   bool finished = false;
   bool killed = false;
+  bool killed_by_others = false;
+  std::shared_ptr<const worker::Statistics> memory{};
   bool exits_when_killed = true;
 };
 
@@ -51,15 +54,21 @@ class FakeHost final : public Host {
                                          const emulators::Program& program,
                                          const placement::Seat& seat,
                                          const worker::Statistics* predecessor) override;
-  Result<placement::Seat> sandbox_seat(pid_t pid) override;
+  // The first of `orphans`, where it has a pidfd.
+  Result<std::unique_ptr<Worker>> adopt(UniqueFd process, UniqueFd control,
+                                        UniqueFd memory) override;
+  Result<placement::Seat> sandbox_seat(pid_t pid, bool busy) override;
   Result<void> place(pid_t worker, const placement::Seat& seat) override;
   bool is_alive(pid_t pid) override { return dead_pids.count(pid) == 0; }
 
   [[nodiscard]] FakeProcess& worker(std::size_t index) { return *workers.at(index); }
 
-  std::vector<std::shared_ptr<FakeProcess>> workers;  // in the order of their launches
+  std::vector<std::shared_ptr<FakeProcess>> workers;  // in the order of launches and adoptions
+  std::deque<std::shared_ptr<FakeProcess>> orphans;   // workers of an agent before this one
   std::set<std::string, std::less<>> policies{"default", "other"};
   std::set<pid_t> dead_pids;
+  // Every worker's, as one hands it to the next; null: they have none.
+  std::shared_ptr<const worker::Statistics> memory;
   bool launches = true;
   bool places = true;
   std::string cpus = "0";

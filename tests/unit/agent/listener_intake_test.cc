@@ -10,6 +10,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
+#include <utility>
 
 #include "base/file.h"
 #include "unit/agent/support.h"
@@ -216,6 +218,96 @@ TEST_F(ListenerIntake, DropsAPeerThatIsNeitherRootNorUs) {
   ::waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   expect_still_serving();
+}
+
+// Holds duplicates, as the keeper does.
+class FakeShelter final : public Shelter {
+ public:
+  void take_in(std::uint64_t number, int connection) override {
+    held[number] = UniqueFd(::fcntl(connection, F_DUPFD_CLOEXEC, 0));
+  }
+  void let_go(std::uint64_t number) override { held.erase(number); }
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, UniqueFd>> take_all() {
+    std::vector<std::pair<std::uint64_t, UniqueFd>> all;
+    for (const auto& [number, fd] : held) {
+      all.emplace_back(number, UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)));
+    }
+    return all;
+  }
+  std::map<std::uint64_t, UniqueFd> held;
+};
+
+class ShelteredIntake : public ListenerIntake {
+ protected:
+  ShelteredIntake() { begin_sheltered(); }
+  void begin_sheltered() {
+    intake_.reset();
+    intake_ = std::move(*start_listener_intake(
+        *loop_, log_.log(), std::move(*ListeningSocket::bind(path())), {},
+        [this](Delivery each) {
+          held_at_delivery_ = shelter_.held.size();
+          delivered_.push_back(std::move(each));
+        },
+        &shelter_));
+  }
+  [[nodiscard]] UniqueFd accepted() {
+    const std::size_t before = shelter_.held.size();
+    UniqueFd client = connect_to(path());
+    EXPECT_TRUE(loop_.run_until([&] { return shelter_.held.size() == before + 1; }));
+    return client;
+  }
+  [[nodiscard]] bool delivers(std::size_t count) {
+    return loop_.run_until([&] { return delivered_.size() == count && shelter_.held.empty(); });
+  }
+  FakeShelter shelter_;
+  std::size_t held_at_delivery_ = 0;
+};
+
+TEST_F(ShelteredIntake, AConnectionIsShelteredUntilItsMessageIsDelivered) {
+  const UniqueFd client = accepted();
+  send_bytes(client, kState, {listener_.fd()});
+  ASSERT_TRUE(delivers(1));
+  EXPECT_EQ(held_at_delivery_, 1U);
+}
+
+TEST_F(ShelteredIntake, TheNextAgentGoesOnWithConnectionsThatSaidNothingYet) {
+  const UniqueFd first = accepted();
+  const UniqueFd second = accepted();
+  begin_sheltered();
+  intake_->take_over(shelter_.take_all());
+  EXPECT_EQ(shelter_.held.size(), 2U);
+  send_bytes(second, kState, {listener_.fd()});
+  send_bytes(first, kState, {listener_.fd()});
+  EXPECT_TRUE(delivers(2));
+}
+
+TEST_F(ShelteredIntake, AnAgentThatDiesWithAMessageInHandLeavesItToTheNext) {
+  const UniqueFd client = accepted();
+  auto kept = shelter_.take_all();
+  send_bytes(client, kState, {listener_.fd()});
+  ASSERT_TRUE(delivers(1));
+  begin_sheltered();
+  intake_->take_over(std::move(kept));  // as if it had died just before it let go
+  ASSERT_TRUE(delivers(2));
+  EXPECT_EQ(delivered_[1].process.state.id, "web");
+}
+
+TEST_F(ShelteredIntake, WhatIsDroppedIsLetGo) {
+  UniqueFd client = accepted();
+  send_bytes(client, "nonsense");
+  finish_sending(client);
+  EXPECT_TRUE(delivers(0));
+  client = accepted();
+  client.reset();
+  EXPECT_TRUE(delivers(0));
+}
+
+TEST_F(ShelteredIntake, ANewShelterGetsThemAgain) {
+  const UniqueFd client = accepted();
+  const std::uint64_t number = shelter_.held.begin()->first;
+  shelter_.held.clear();
+  intake_->shelter_all();
+  EXPECT_EQ(shelter_.held.count(number), 1U);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "agent/registry.h"
 #include "base/paths.h"
 #include "unit/agent/fake_host.h"
+#include "unit/agent/fake_safekeeping.h"
 #include "unit/agent/support.h"
 
 namespace sidecall::agent {
@@ -36,8 +37,8 @@ class RegistryTest : public testing::Test {
 
   void begin(SandboxTimes times = {}) {
     registry_.reset();
-    registry_.emplace(*loop_, host_, log_.log(), board_,
-                      RegistryOptions{"default", times, std::chrono::milliseconds{1}});
+    options_.times = times;
+    registry_.emplace(*loop_, host_, keeping_, log_.log(), board_, options_);
   }
   RegistryTest() { begin(); }
 
@@ -67,9 +68,13 @@ class RegistryTest : public testing::Test {
 
   static constexpr pid_t kFirstPid = 500;
 
+  TemporaryDirectory directory_;
+  RegistryOptions options_{
+      .default_policy = "default", .times = {}, .placement_interval = std::chrono::milliseconds{1}};
   CapturedLog log_;
   TestLoop loop_;
   FakeHost host_;
+  FakeSafekeeping keeping_;
   SnapshotBoard board_;
   std::optional<Registry> registry_;
   std::vector<std::string> answers_;

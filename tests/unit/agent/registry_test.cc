@@ -276,6 +276,24 @@ TEST_F(RegistryTest, CpusThatTheWorkerCannotHaveAreTriedOnce) {
   EXPECT_EQ(view("web")->cpus, "0");
 }
 
+TEST_F(RegistryTest, WhileTheNodeIsDrainedNewContainersAreRefusedAndOldOnesServed) {
+  DrainSwitch drain(directory_ / "draining");
+  options_.drain = &drain;
+  begin();
+  Pipe first;
+  serve("web", first);
+  ASSERT_TRUE(drain.set(true));
+  expect(state_of("db"));
+  EXPECT_THAT(answers_, ElementsAre(HasSubstr("sidecall drain --undo")));
+  EXPECT_EQ(view("db"), nullptr);
+  Pipe exec;
+  registry_->take(delivery_of(state_of("web"), exec, 502));
+  EXPECT_EQ(view("web")->listeners, 2U);
+  ASSERT_TRUE(drain.set(false));
+  expect(state_of("db"));
+  EXPECT_TRUE(is("db", SandboxState::kExpected));
+}
+
 TEST_F(RegistryTest, TheSnapshotIsInTheOrderOfArrival) {
   expect(state_of("zebra"));
   expect(state_of("ant"));

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <memory>
+#include <vector>
+
 #include "unit/agent/registry_fixture.h"
 
 namespace sidecall::agent {
@@ -36,6 +40,37 @@ TEST_F(Replacement, ANewWorkerGetsEveryLiveListenerUnderItsOldTag) {
   EXPECT_EQ(view("web")->worker_pid, host_.worker(1).pid);
   EXPECT_TRUE(is("web", SandboxState::kServing));
   EXPECT_TRUE(log_.has("exit status 3"));
+}
+
+TEST_F(Replacement, AFirstWorkerThatSomebodyKillsIsReplacedAndTheHookNotDisappointed) {
+  expect(state_of("web"));
+  host_.worker(0).killed_by_others = true;
+  host_.worker(0).exit();
+  ASSERT_TRUE(becomes(2));
+  EXPECT_TRUE(answers_.empty());
+  host_.worker(1).ready();
+  ASSERT_TRUE(loop_.run_until([&] { return !answers_.empty(); }));
+  EXPECT_THAT(answers_, ElementsAre("ok"));
+}
+
+TEST_F(Replacement, TheCallsThatADeadWorkerWasServingAreBlamed) {
+  const auto memory =
+      std::make_shared<worker::Statistics>(std::move(*worker::Statistics::create({})));
+  host_.memory = memory;
+  Pipe pipe;
+  serve("web", pipe);
+  worker::JournalSlot& slot = *memory->journal().take(1);
+  worker::Journal::record(slot, std::vector<std::byte>(80, std::byte{1}));
+  slot.acting = 1;
+  host_.worker(0).killed_by_others = true;
+  host_.worker(0).exit();
+  ASSERT_TRUE(becomes(2));
+  EXPECT_EQ(slot.blame, 1U);
+  host_.worker(1).ready();
+  host_.worker(1).exit();
+  ASSERT_TRUE(becomes(3));
+  EXPECT_EQ(slot.blame, 3U);
+  EXPECT_EQ(memory->header().restarts, 2U) << "for the next agent";
 }
 
 TEST_F(Replacement, AListenerThatComesMeanwhileIsHandedToTheNewWorker) {

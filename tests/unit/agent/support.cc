@@ -16,6 +16,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +24,8 @@
 #include <future>
 
 #include "base/file.h"
+#include "base/paths.h"
+#include "keeper/link.h"
 
 namespace sidecall::agent {
 namespace {
@@ -151,6 +154,11 @@ std::string read_all(const UniqueFd& socket) {
 bool peer_closed(const UniqueFd& socket) {
   pollfd look{socket.get(), POLLIN, 0};
   return ::poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+void end_keeper(const std::string& run_directory) {
+  const auto link = keeper::Link::connect(in_directory(run_directory, kKeeperSocket));
+  if (link && *link && (*link)->keeper_pid() != ::getpid()) ::kill((*link)->keeper_pid(), SIGKILL);
 }
 
 std::size_t open_descriptors() {

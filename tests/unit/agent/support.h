@@ -88,6 +88,9 @@ void finish_sending(const UniqueFd& socket);
 [[nodiscard]] std::string read_all(const UniqueFd& socket);
 [[nodiscard]] bool peer_closed(const UniqueFd& socket);
 
+// Ends the sidecall-keeper of a run directory, where it has one.
+void end_keeper(const std::string& run_directory);
+
 // How many descriptors this process has open.
 [[nodiscard]] std::size_t open_descriptors();
 

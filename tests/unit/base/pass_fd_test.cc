@@ -72,6 +72,23 @@ TEST(PassFd, CarriesBytesAndADescriptor) {
   EXPECT_EQ(::fcntl(received->fds[0].get(), F_GETFD), FD_CLOEXEC);
 }
 
+TEST(PassFd, WhatWasPeekedAtIsStillThere) {
+  const Pair pair = socket_pair(SOCK_STREAM);
+  const UniqueFd fd = named_fd("passed");
+  ASSERT_TRUE(send_with_fd(pair.a.get(), "message", fd.get()));
+  for (int times = 0; times < 2; ++times) {
+    const auto peeked = peek_with_fds(pair.b.get(), 100);
+    ASSERT_TRUE(peeked);
+    EXPECT_EQ(peeked->bytes, "message");
+    ASSERT_THAT(peeked->fds, SizeIs(1));
+    EXPECT_EQ(fd_name(peeked->fds[0].get()), fd_name(fd.get()));
+  }
+  const auto received = receive_with_fds(pair.b.get(), 100);
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->bytes, "message");
+  EXPECT_THAT(received->fds, SizeIs(1));
+}
+
 TEST(PassFd, CarriesBytesAlone) {
   const Pair pair = socket_pair(SOCK_STREAM);
   ASSERT_TRUE(send_with_fd(pair.a.get(), "hello", -1));

@@ -32,6 +32,12 @@ class Service final : public v1::Agent::Service {
     syscall->set_calls(3);
     return grpc::Status::OK;
   }
+  grpc::Status Drain(grpc::ServerContext*, const v1::DrainRequest* request,
+                     v1::DrainResponse* response) override {
+    response->set_draining(!request->undo());
+    response->set_sandboxes(2);
+    return grpc::Status::OK;
+  }
 };
 
 class AgentClientTest : public testing::Test {
@@ -51,6 +57,11 @@ class AgentClientTest : public testing::Test {
   Service service_;
   std::unique_ptr<grpc::Server> server_;
 };
+
+TEST_F(AgentClientTest, DrainsAndTakesThatBack) {
+  EXPECT_EQ(run("drain").output, "new containers are refused; 2 served to their end\n");
+  EXPECT_EQ(run("drain --undo").output, "new containers are taken; 2 served to their end\n");
+}
 
 TEST_F(AgentClientTest, ListsSandboxes) {
   const auto sandboxes = AgentClient(directory_.path()).list();

@@ -34,6 +34,17 @@ TEST(ArgumentsTest, TakesBothFormsOfAnOptionOnBothSidesOfTheStage) {
   EXPECT_EQ(arguments->policy, "x=y");
 }
 
+TEST(ArgumentsTest, WaitsForAsLongAsItIsToldButNotLongerThanTheEngineWaits) {
+  EXPECT_EQ(parse({"precreate"})->wait, std::chrono::milliseconds(3000));
+  EXPECT_EQ(parse({"--wait", "0", "precreate"})->wait, std::chrono::milliseconds(0));
+  EXPECT_EQ(parse({"--wait=4000", "precreate"})->wait, std::chrono::milliseconds(4000));
+  for (const char* bad : {"--wait=4001", "--wait=-1", "--wait=1s", "--wait=99999999999"}) {
+    const auto arguments = parse({bad, "precreate"});
+    ASSERT_FALSE(arguments) << bad;
+    EXPECT_THAT(arguments.error().message, HasSubstr("--wait needs a number of milliseconds"));
+  }
+}
+
 TEST(ArgumentsTest, MakesDirectoriesAbsolute) {
   const auto arguments = parse({"--run-dir=./r", "poststop"});
   ASSERT_TRUE(arguments) << arguments.error().message;

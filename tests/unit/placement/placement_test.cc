@@ -162,34 +162,41 @@ TEST(TakeSeat, PutsAProcessAndItsChildIntoTheCgroupOfTheSandbox) {
   if (cgroup.path().empty()) GTEST_SKIP() << "no writable cgroup v1 with the cpu controller";
   const Child sandbox;
   const Child worker;
-  auto seat = sandbox_seat(sandbox.pid(), Charge::kAuto);
+  auto seat = sandbox_seat(sandbox.pid(), Charge::kAuto, true);
   ASSERT_TRUE(seat) << seat.error().message;
   seat->cpu_cgroup = cgroup.path();
-  ASSERT_TRUE(take_seat(sandbox.pid(), *seat));
+  ASSERT_TRUE(take_seat(sandbox.pid(), *seat, ""));
 
-  seat = sandbox_seat(sandbox.pid(), Charge::kAuto);
+  seat = sandbox_seat(sandbox.pid(), Charge::kAuto, true);
   ASSERT_TRUE(seat) << seat.error().message;
   EXPECT_EQ(seat->cpu_cgroup, cgroup.path());
-  const auto taken = take_seat(worker.pid(), *seat);
+  const auto taken = take_seat(worker.pid(), *seat, "");
   ASSERT_TRUE(taken) << taken.error().message;
   EXPECT_EQ(cgroup_of(worker.pid()), cgroup.path());
   EXPECT_EQ(cgroup_of(worker.own_child()), cgroup.path());
+
+  // And back, when the sandbox calls no longer.
+  seat = sandbox_seat(sandbox.pid(), Charge::kAuto, false);
+  ASSERT_TRUE(seat) << seat.error().message;
+  EXPECT_EQ(seat->cpu_cgroup, "");
+  ASSERT_TRUE(take_seat(worker.pid(), *seat, cgroup_of(::getpid())));
+  EXPECT_EQ(cgroup_of(worker.pid()), cgroup_of(::getpid()));
 }
 
 TEST(TakeSeat, AgentChargedWorkersStayInTheirCgroup) {
-  const auto seat = sandbox_seat(::getpid(), Charge::kAgent);
+  const auto seat = sandbox_seat(::getpid(), Charge::kAgent, true);
   ASSERT_TRUE(seat) << seat.error().message;
   EXPECT_EQ(seat->cpu_cgroup, "");
   const Child worker;
   const std::string before = cgroup_of(worker.pid());
-  ASSERT_TRUE(take_seat(worker.pid(), *seat));
+  ASSERT_TRUE(take_seat(worker.pid(), *seat, ""));
   EXPECT_EQ(cgroup_of(worker.pid()), before);
 }
 
 TEST(TakeSeat, ACgroupThatHasGoneIsAnErrorThatNamesIt) {
   const Child worker;
   const auto taken =
-      take_seat(worker.pid(), {.cpus = affinity_of(0), .cpu_cgroup = "/sys/fs/cgroup/gone"});
+      take_seat(worker.pid(), {.cpus = affinity_of(0), .cpu_cgroup = "/sys/fs/cgroup/gone"}, "");
   ASSERT_FALSE(taken);
   EXPECT_THAT(taken.error().message, HasSubstr("/sys/fs/cgroup/gone"));
 }

@@ -67,6 +67,31 @@ TEST_F(JournalTest, ASuccessorFreesWhatHeldNoCallAndKeepsWhatDid) {
   EXPECT_EQ(busy->acting, 1U);
 }
 
+TEST_F(JournalTest, DeathsAreBlamedOnCallsThatHadBegun) {
+  JournalSlot* idle = journal_.take(5);
+  JournalSlot* queued = journal_.take(5);
+  JournalSlot* acting = journal_.take(5);
+  Journal::record(*queued, notification(42));
+  Journal::record(*acting, notification(43));
+  acting->acting = 1;
+  journal_.blame(true);
+  EXPECT_FALSE(acting->is_poisonous());
+  journal_.blame(true);
+  EXPECT_TRUE(acting->is_poisonous());
+  EXPECT_EQ(queued->blame, 0U);
+  EXPECT_EQ(idle->blame, 0U);
+}
+
+TEST_F(JournalTest, ACallThatIsQueuedAgainHasNotBegun) {
+  JournalSlot* slot = journal_.take(5);
+  Journal::record(*slot, notification(42));
+  slot->acting = 1;
+  Journal::requeue(*slot);
+  EXPECT_FALSE(slot->is_begun());
+  journal_.blame(true);
+  EXPECT_EQ(slot->blame, 0U);
+}
+
 TEST_F(JournalTest, AnActingMarkDoesNotOutliveItsCall) {
   JournalSlot* slot = journal_.take(5);
   slot->acting = 1;
