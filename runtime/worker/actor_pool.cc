@@ -12,18 +12,33 @@ ActorPool::~ActorPool() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
+    for (Idle* idle : idle_) idle->called.notify_one();
   }
-  wake_.notify_all();
   threads_.clear();  // joins
 }
 
 void ActorPool::submit(Work work) {
-  {
-    const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(work));
-    if (queue_.size() > idle_ && threads_.size() < most_) threads_.emplace_back([this] { run(); });
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(std::move(work));
+  if (!idle_.empty()) {
+    Idle* const last = idle_.back();
+    idle_.pop_back();
+    last->is_called = true;
+    last->called.notify_one();
+  } else if (threads_.size() < most_) {
+    threads_.emplace_back([this] { run(); });
   }
-  wake_.notify_one();
+}
+
+bool ActorPool::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  while (queue_.empty()) {
+    if (ending_) return false;
+    Idle idle;
+    idle_.push_back(&idle);
+    idle.called.wait(lock, [&] { return ending_ || idle.is_called; });
+    if (!idle.is_called) std::erase(idle_, &idle);
+  }
+  return true;
 }
 
 void ActorPool::run() {
@@ -33,11 +48,7 @@ void ActorPool::run() {
     std::abort();
   }
   std::unique_lock lock(mutex_);
-  for (;;) {
-    ++idle_;
-    wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
-    --idle_;
-    if (queue_.empty()) return;
+  while (wait_for_work(lock)) {
     {
       const Work work = std::move(queue_.front());
       queue_.pop_front();

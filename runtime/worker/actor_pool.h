@@ -24,9 +24,10 @@ struct Acting {
   std::unique_ptr<kernel::ThreadCache> threads = std::make_unique<kernel::ThreadCache>();
 };
 
-// Threads are started when all are busy, up to `most`; what comes then waits its turn. They stay.
+// Threads are started when all are busy, up to `most`; what comes then waits its turn. They stay,
+// and who has worked last is asked first: one caller's calls find the thread that knows it.
 //
-// One mutex guards the queue and the counts; nothing else is shared, and no call is made under it.
+// One mutex guards all; no call is made under it.
 class ActorPool {
  public:
   using Work = std::function<void(const Acting&)>;
@@ -42,14 +43,19 @@ class ActorPool {
   void submit(Work work);
 
  private:
+  struct Idle {
+    std::condition_variable called;
+    bool is_called = false;
+  };
   void run();
+  // Waits until there is work or an end: whether there is work.
+  [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>& lock);
 
   const std::size_t most_;
   const ActorFactory factory_;
   std::mutex mutex_;
-  std::condition_variable wake_;
   std::deque<Work> queue_;
-  std::size_t idle_ = 0;
+  std::vector<Idle*> idle_;  // on their threads' stacks; the last has worked last
   bool ending_ = false;
   std::vector<std::jthread> threads_;
 };

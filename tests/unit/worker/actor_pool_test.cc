@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <latch>
 #include <memory>
 #include <mutex>
@@ -85,6 +87,34 @@ TEST(ActorPool, AnActorStaysOnItsThread) {
   }
   EXPECT_FALSE(seen.empty());
   EXPECT_EQ(seen.size(), actors.size());
+}
+
+TEST(ActorPool, WhoHasWorkedLastIsAskedFirst) {
+  constexpr auto kLongEnough = std::chrono::milliseconds(30);  // to be idle
+  std::latch both_run(2);
+  std::array<std::latch, 2> release{std::latch(1), std::latch(1)};
+  std::array<kernel::Actor*, 2> actors{};
+  std::vector<kernel::Actor*> later;
+  {
+    ActorPool pool(2, fake_acting);
+    for (std::size_t work = 0; work < 2; ++work) {
+      pool.submit([&, work](const Acting& acting) {
+        actors.at(work) = acting.actor.get();
+        both_run.count_down();
+        release.at(work).wait();
+      });
+    }
+    both_run.wait();
+    for (const std::size_t work : {1U, 0U}) {
+      release.at(work).count_down();
+      std::this_thread::sleep_for(kLongEnough);
+    }
+    for (int work = 0; work < 3; ++work) {
+      pool.submit([&](const Acting& acting) { later.push_back(acting.actor.get()); });
+      std::this_thread::sleep_for(kLongEnough);
+    }
+  }
+  EXPECT_EQ(later, std::vector<kernel::Actor*>(3, actors[0]));
 }
 
 TEST(ActorPool, ItsEndFinishesWhatIsQueued) {
