@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 
@@ -25,17 +24,16 @@ static int add(int listener, unsigned long long id, int source, unsigned flags) 
 }
 
 int floor_serve(int listener, const struct FloorJob* job) {
-  struct {
+  struct Got {
     struct seccomp_notif notification;
     char room[64]; /* for a kernel whose structure is larger */
   } got;
   struct {
     struct seccomp_notif_resp response;
     char room[64];
-  } answer;
-  memset(&answer, 0, sizeof answer);
+  } answer = {0};
   for (;;) {
-    memset(&got, 0, sizeof got);
+    got = (struct Got){0};
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &got) != 0) {
       if (errno == EINTR) continue;
       if (errno == ENOENT && !hung_up(listener)) continue;
