@@ -15,7 +15,7 @@ namespace sidecall::kernel {
 // has by now: looks at it then fail with ESRCH.
 class ThreadCache {
  public:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMost = 8;
 
   // Null where there is none of this number.
   [[nodiscard]] ThreadDirectory* find(pid_t tid);
