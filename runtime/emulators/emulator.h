@@ -41,6 +41,9 @@ struct Environment {
   kernel::Actor* actor = nullptr;
   Helper* helper = nullptr;
   std::uint32_t instance = 0;  // the emulator's own, for the helper
+  // The thread has made this very call before and never got the answer, a success: what is to be
+  // done may be done. Asked of emulators whose row is not repeatable.
+  bool made_before = false;
 
   [[nodiscard]] SysResult<StepResult> ask_helper(const Step& step) const {
     return helper->perform(instance, step);

@@ -117,6 +117,7 @@ class MountEmulator final : public Emulator {
     if (!path) return path.error();
     wanted.target = path->text;
 
+    if (environment.made_before && is_there(wanted.target, *path, environment)) return Value{0};
     if (entry->kind == Kind::kDevice) return mount_device(wanted, *path, environment);
     if (entry->kind == Kind::kNetwork) return mount_network(wanted, *path, environment);
     if (wanted.type == "proc") return mount_proc(wanted, *path, environment);
@@ -168,6 +169,15 @@ class MountEmulator final : public Emulator {
     if (!mounted) return mounted.error();
     environment.sandbox.mounts().remember(made);
     return Value{0};
+  }
+
+  // Whether a mount of ours lies there: this one, when the call was made before.
+  static bool is_there(const std::string& target, const CallerPath& path,
+                       Environment& environment) {
+    std::uint64_t id = 0;
+    const auto looked = environment.actor->as_caller(
+        path.view, [&](kernel::CallerFiles& files) { return note(files, target, id); });
+    return looked && environment.sandbox.mounts().has(id);
   }
 
   // Which mount it was, for the umount emulator.

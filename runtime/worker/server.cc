@@ -61,10 +61,20 @@ PendingCall Server::take_up(const kernel::Notification& notification) {
 void Server::serve(const PendingCall& call, const Acting* acting) {
   if (call.decision.emulator == nullptr) {
     answer_as_declared(call);
+  } else if (call.decision.repeatable || parts_.made_once == nullptr) {
+    answer(call, outcome_of(call, acting, false));
   } else {
-    answer(call, outcome_of(call, acting));
+    serve_once(call, acting);
   }
   buffer_.forget();
+}
+
+void Server::serve_once(const PendingCall& call, const Acting* acting) {
+  const bool made_before = parts_.made_once->begin(call.notification);
+  const auto outcome = outcome_of(call, acting, made_before);
+  const bool was_done = outcome && std::holds_alternative<emulators::Value>(*outcome);
+  const bool was_answered = answer(call, outcome);
+  parts_.made_once->end(call.notification, was_done, was_answered);
 }
 
 void Server::refuse(const PendingCall& call, int errno_value) {
@@ -76,14 +86,15 @@ void Server::hand_on(JournalSlot* slot) {
   buffer_.forget();
 }
 
-Outcome Server::outcome_of(const PendingCall& call, const Acting* acting) {
+Outcome Server::outcome_of(const PendingCall& call, const Acting* acting, bool made_before) {
   const Decision& decision = call.decision;
   auto outcome = targets_.with_target(call.notification, [&](kernel::Target& target) {
     emulators::Environment environment{.target = target,
                                        .sandbox = parts_.sandbox,
                                        .actor = acting != nullptr ? acting->actor.get() : nullptr,
                                        .helper = acting != nullptr ? acting->helper.get() : nullptr,
-                                       .instance = decision.instance};
+                                       .instance = decision.instance,
+                                       .made_before = made_before};
     return decision.emulator->emulate(decision.call, environment);
   });
   return is_out_of_reach(outcome) ? Outcome(emulators::Continue{}) : std::move(outcome);
@@ -107,11 +118,11 @@ void Server::answer_as_declared(const PendingCall& call) {
   count(call, kind, sent.has_value());
 }
 
-void Server::answer(const PendingCall& call, const Outcome& outcome) {
+bool Server::answer(const PendingCall& call, const Outcome& outcome) {
   kernel::Response response{.id = call.notification.id};
   if (is_gone(outcome) && !listener_.is_waiting(response.id)) {
     count(call, VerdictKind::kGone, false);
-    return;
+    return false;
   }
   if (!outcome) {
     parts_.report(outcome.error().message);
@@ -131,7 +142,10 @@ void Server::answer(const PendingCall& call, const Outcome& outcome) {
     };
     const bool in_one_step = placement::own_cpus().count() == 1;
     auto added = add(in_one_step);
-    if (added && in_one_step) return count(call, kind_of(outcome), true);
+    if (added && in_one_step) {
+      count(call, kind_of(outcome), true);
+      return true;
+    }
     if (in_one_step && added.error().value == EINVAL) added = add(false);
     if (added) {
       response.value = *added;
@@ -144,6 +158,7 @@ void Server::answer(const PendingCall& call, const Outcome& outcome) {
   }
   const auto sent = listener_.reply(response, buffer_);
   count(call, kind_of(outcome), sent.has_value());
+  return sent.has_value();
 }
 
 void Server::count(const PendingCall& call, VerdictKind kind, bool answered) {

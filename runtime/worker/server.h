@@ -13,6 +13,7 @@
 #include "worker/actor_pool.h"
 #include "worker/dispatcher.h"
 #include "worker/journal.h"
+#include "worker/made_once.h"
 #include "worker/statistics.h"
 
 namespace sidecall::worker {
@@ -43,6 +44,7 @@ struct ServerParts {
   const Statistics& statistics;
   // One line about a failure of sidecall's own; may be called from any thread.
   const std::function<void(const std::string&)>& report;
+  MadeOnce* made_once = nullptr;  // null: nobody asks
 };
 
 // One thread's end of a listener. Stateless but for its buffer and a count, and without locks.
@@ -65,9 +67,13 @@ class Server {
   void hand_on(JournalSlot* slot);
 
  private:
-  [[nodiscard]] emulators::Outcome outcome_of(const PendingCall& call, const Acting* acting);
+  [[nodiscard]] emulators::Outcome outcome_of(const PendingCall& call, const Acting* acting,
+                                              bool made_before);
+  // Of an emulator that cannot be repeated.
+  void serve_once(const PendingCall& call, const Acting* acting);
   void answer_as_declared(const PendingCall& call);
-  void answer(const PendingCall& call, const emulators::Outcome& outcome);
+  // Whether somebody was there for it.
+  bool answer(const PendingCall& call, const emulators::Outcome& outcome);
   void count(const PendingCall& call, emulators::VerdictKind kind, bool answered);
   void count_failure(const PendingCall& call);
 

@@ -138,8 +138,11 @@ Result<void> Worker::add_listener(const ToWorker& message, UniqueFd fd) {
   if (!settled_) settled_ = settle(message.first_pid);
   if (!*settled_) return *settled_;
   set_sync(**listener);
-  const ServerParts parts{
-      .dispatcher = dispatcher_, .sandbox = sandbox_, .statistics = statistics_, .report = report_};
+  const ServerParts parts{.dispatcher = dispatcher_,
+                          .sandbox = sandbox_,
+                          .statistics = statistics_,
+                          .report = report_,
+                          .made_once = &made_once_};
   auto receiver = std::make_unique<Receiver>(
       parts, std::move(*listener), namespaces_, pool_,
       ReceiverOptions{.tag = message.tag,

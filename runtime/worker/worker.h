@@ -20,6 +20,7 @@
 #include "worker/cgroup_sandbox.h"
 #include "worker/dispatcher.h"
 #include "worker/helper.h"
+#include "worker/made_once.h"
 #include "worker/protocol.h"
 #include "worker/receiver.h"
 #include "worker/statistics.h"
@@ -72,6 +73,7 @@ class Worker {
   const bool receive_tells_end_ = kernel::receive_tells_end();
   UniqueFd wake_;  // eventfd: something is in ended_
   const std::function<void(const std::string&)> report_;
+  MadeOnce made_once_;
   CgroupSandbox sandbox_;
   std::optional<Result<void>> settled_;  // what settle() gave
   // For a worker whose emulators look at their callers:

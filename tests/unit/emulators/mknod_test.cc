@@ -55,13 +55,15 @@ class MknodTest : public testing::Test {
                             .sandbox = sandbox_,
                             .actor = &actor_,
                             .helper = &helper_,
-                            .instance = kInstance};
+                            .instance = kInstance,
+                            .made_before = made_before_};
     Outcome outcome = emulator_->emulate(call, environment);
     EXPECT_TRUE(outcome) << outcome.error().message;
     EXPECT_FALSE(target_.anything_read_twice());
     return std::move(outcome).value_or(Gone{});
   }
 
+  bool made_before_ = false;
   std::unique_ptr<Emulator> emulator_;
   support::FakeTarget target_;
   FakeActor actor_;
@@ -97,6 +99,14 @@ TEST_F(MknodTest, MakesAListedNodeAsTheCaller) {
   EXPECT_EQ(made_[0].owner.user, 100'000U);
   EXPECT_EQ(made_[0].owner.group, 100'001U);
   EXPECT_EQ(made_[0].owner.umask, 0137U);
+}
+
+TEST_F(MknodTest, ANodeThatTheSameCallHasMadeBeforeIsItsSuccess) {
+  made_before_ = true;
+  actor_.files.make_failure = EEXIST;
+  EXPECT_TRUE(succeeds(mknod(kPath, kCharacter, kNull)));
+  actor_.files.make_failure = EACCES;
+  EXPECT_EQ(errno_of(mknod(kPath, kCharacter, kNull)), EACCES);
 }
 
 TEST_F(MknodTest, WhatTheKernelAnswersTheCallerStands) {

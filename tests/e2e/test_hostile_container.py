@@ -1,0 +1,131 @@
+"""A container that attacks its supervisor gets what its policy gives and no more, and nobody else
+has less for it. The attacks are in tests/hostile."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import RELEASE
+from harness import bundle, cgroup, processes
+from harness.bundle import MEBIBYTE, Wish
+from harness.load import Load
+
+MEMORY = 64 * MEBIBYTE
+CANARY = Path("/tmp/sidecall-canary")  # where the attacks would like to make a node
+ALLOWED = {(1, 3), (1, 5)}
+ATTRIBUTES = {"trusted.overlay.x"}
+RULES = [
+    {"emulate": "mknod", "options": {"devices": ["c 1:3", "c 1:5"]}},
+    {"emulate": "xattr", "options": {"names": ["trusted.overlay.*"]}},
+    {"emulate": "sysinfo"},
+    {"emulate": "uname", "options": {"release": RELEASE}},
+]
+# Those in which two sides race: each must have won, or nothing was shown.
+RACES = ["rewrite-path", "swap-link", "swap-descriptor", "rewrite-attribute-name",
+         "flip-protection", "string-at-page-end"]
+LIVES = ["kill-callers", "execute-during-calls", "interrupt-calls", "stop-callers", "many-threads",
+         "leave-namespaces"]
+
+
+@pytest.fixture
+def canary():
+    CANARY.mkdir()
+    CANARY.chmod(0o777)
+    yield CANARY
+    shutil.rmtree(CANARY)
+
+
+@pytest.fixture
+def attacked(agent, crun, programs):
+    """A container that is to attack, and one beside it that calls and checks all the while."""
+    agent.write_policy("attacked", *RULES)
+    wish = Wish(policy="attacked", memory=4 * MEMORY)
+    with crun.start(wish) as attacker, crun.start(Wish(policy="serving", memory=MEMORY)) as other:
+        root = crun.root(attacker.name)
+        shutil.copy(programs / "hostile_caller", root / "hostile_caller")
+        bundle.give_to(root / "hostile_caller", bundle.FIRST_ID)
+        load = Load(programs, crun, other, RELEASE, MEMORY, threads=1)
+        yield attacker
+        outcome = load.finish()
+        assert outcome.wrong == 0, outcome
+
+
+def attack(container, name):
+    outcome = container.run(f"mkdir /tmp/{name} && cd /tmp/{name} && /hostile_caller {name}")
+    assert outcome.status == 0, outcome
+    return json.loads(outcome.text.splitlines()[-1])
+
+
+def check_nothing_gained(root, canary):
+    assert list(canary.iterdir()) == []
+    for place, _, names in os.walk(root / "tmp"):
+        for name in names:
+            path = Path(place, name)
+            about = path.lstat()
+            if stat.S_ISBLK(about.st_mode) or stat.S_ISCHR(about.st_mode):
+                assert (os.major(about.st_rdev), os.minor(about.st_rdev)) in ALLOWED, path
+                assert about.st_uid == bundle.FIRST_ID, path
+            elif stat.S_ISREG(about.st_mode):
+                trusted = {a for a in os.listxattr(path) if a.startswith("trusted.")}
+                assert trusted <= ATTRIBUTES, path
+
+
+def check_served(container, agent, workers):
+    assert container.run("uname -r").text == RELEASE
+    assert container.run("mknod /tmp/after c 1 3 && rm /tmp/after").status == 0
+    assert agent.workers() == workers, "a worker died"
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_what_changes_under_a_call_gains_nothing(name, attacked, agent, crun, canary):
+    workers = agent.workers()
+    seen = attack(attacked, name)
+    assert seen["one"] > 0 and seen["other"] > 0, f"it raced with nobody: {seen}"
+    assert seen["neither"] == 0, seen
+    check_nothing_gained(crun.root(attacked.name), canary)
+    check_served(attacked, agent, workers)
+
+
+@pytest.mark.parametrize("name", LIVES)
+def test_callers_may_be_anything(name, attacked, agent, crun, canary):
+    workers = agent.workers()
+    seen = attack(attacked, name)
+    assert seen["one"] > 0 and seen["other"] > 0 and seen["neither"] == 0, seen
+    check_nothing_gained(crun.root(attacked.name), canary)
+    check_served(attacked, agent, workers)
+
+
+def test_a_frozen_container_costs_nobody_anything(attacked, agent, crun, canary):
+    """Frozen and thawed with calls under way."""
+    freezer = cgroup.directory(attacked.pid, "freezer") / "freezer.state"
+    if not freezer.exists():
+        pytest.skip("no freezer hierarchy (cgroup v1)")
+    workers = agent.workers()
+    attacked.shell.start("mkdir /tmp/frozen && cd /tmp/frozen && /hostile_caller kill-callers")
+    for state in ["FROZEN", "THAWED"] * 20:
+        freezer.write_text(state)
+    assert attacked.shell.finish().status == 0
+    check_nothing_gained(crun.root(attacked.name), canary)
+    check_served(attacked, agent, workers)
+
+
+def test_the_container_sees_neither_worker_nor_helper(attacked, agent):
+    for pid in [*agent.workers(), *agent.helpers()]:
+        assert attacked.run(f"ls /proc/{pid}").status != 0 or \
+            "sidecall" not in attacked.run(f"cat /proc/{pid}/comm").text
+    listed = attacked.run("cat /proc/[0-9]*/comm").text
+    assert "sidecall" not in listed
+
+
+def test_worker_and_helper_are_confined(attacked, agent):
+    attacked.run("mknod /tmp/null c 1 3")
+    for pid in [*agent.workers(), *agent.helpers()]:
+        assert processes.status_field(pid, "NoNewPrivs") == "1"
+        assert processes.status_field(pid, "Seccomp") == "2"
+        refused = subprocess.run(["cat", f"/proc/{pid}/environ"], capture_output=True, text=True)
+        assert refused.stdout == ""
