@@ -28,7 +28,7 @@ RULES = [
 # Those in which two sides race: each must have won, or nothing was shown.
 RACES = ["rewrite-path", "swap-link", "swap-descriptor", "rewrite-attribute-name",
          "flip-protection", "string-at-page-end"]
-LIVES = ["kill-callers", "execute-during-calls", "interrupt-calls", "stop-callers", "many-threads",
+LIVES = ["kill-callers", "execute-during-calls", "stop-callers", "many-threads",
          "leave-namespaces"]
 
 
@@ -98,6 +98,28 @@ def test_callers_may_be_anything(name, attacked, agent, crun, canary):
     assert seen["one"] > 0 and seen["other"] > 0 and seen["neither"] == 0, seen
     check_nothing_gained(crun.root(attacked.name), canary)
     check_served(attacked, agent, workers)
+
+
+def interrupted(agent, crun, programs, **policy):
+    """What callers saw whom a signal took out of calls that must not be made twice."""
+    agent.write_policy("interrupted", *RULES, **policy)
+    with crun.start(Wish(policy="interrupted", memory=MEMORY)) as container:
+        root = crun.root(container.name)
+        shutil.copy(programs / "hostile_caller", root / "hostile_caller")
+        bundle.give_to(root / "hostile_caller", bundle.FIRST_ID)
+        seen = attack(container, "interrupt-calls")
+    assert seen["one"] > 100 and seen["other"] > 100, f"no signal met a call: {seen}"
+    return seen
+
+
+def test_a_call_that_a_signal_cannot_interrupt_is_made_once(agent, crun, programs):
+    assert interrupted(agent, crun, programs, wait_killable=True)["neither"] == 0
+
+
+def test_a_call_that_a_signal_interrupts_is_made_once(agent, crun, programs):
+    """But for those whose answer the kernel took and then lost to a signal of the same moment."""
+    seen = interrupted(agent, crun, programs)
+    assert seen["neither"] <= seen["one"] // 50, seen
 
 
 def test_a_frozen_container_costs_nobody_anything(attacked, agent, crun, canary):
