@@ -12,43 +12,48 @@ ActorPool::~ActorPool() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
-    for (Idle* idle : idle_) idle->called.notify_one();
+    for (const auto& bell : bells_) bell->rung.notify_one();
   }
   threads_.clear();  // joins
 }
 
 void ActorPool::submit(Work work) {
-  const std::lock_guard lock(mutex_);
-  queue_.push_back(std::move(work));
-  if (!idle_.empty()) {
-    Idle* const last = idle_.back();
-    idle_.pop_back();
-    last->is_called = true;
-    last->called.notify_one();
-  } else if (threads_.size() < most_) {
-    threads_.emplace_back([this] { run(); });
+  Bell* bell = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+    if (!idle_.empty()) {
+      bell = idle_.back();
+      idle_.pop_back();
+      bell->has_rung = true;
+    } else if (threads_.size() < most_) {
+      Bell& its = *bells_.emplace_back(std::make_unique<Bell>());
+      threads_.emplace_back([this, &its] { run(its); });
+    }
   }
+  // Without the lock, for which the thread would only wait again.
+  if (bell != nullptr) bell->rung.notify_one();
 }
 
-bool ActorPool::wait_for_work(std::unique_lock<std::mutex>& lock) {
+bool ActorPool::wait_for_work(std::unique_lock<std::mutex>& lock, Bell& bell) {
   while (queue_.empty()) {
     if (ending_) return false;
-    Idle idle;
-    idle_.push_back(&idle);
-    idle.called.wait(lock, [&] { return ending_ || idle.is_called; });
-    if (!idle.is_called) std::erase(idle_, &idle);
+    bell.has_rung = false;
+    idle_.push_back(&bell);
+    bell.rung.wait(lock, [&] { return ending_ || bell.has_rung; });
+    if (!bell.has_rung) std::erase(idle_, &bell);
   }
   return true;
 }
 
-void ActorPool::run() {
+void ActorPool::run(Bell& bell) {
   const auto acting = factory_();
   if (!acting) {
     std::fprintf(stderr, "sidecall-worker: %s\n", acting.error().message.c_str());
     std::abort();
   }
   std::unique_lock lock(mutex_);
-  while (wait_for_work(lock)) {
+  while (wait_for_work(lock, bell)) {
     {
       const Work work = std::move(queue_.front());
       queue_.pop_front();

@@ -43,19 +43,21 @@ class ActorPool {
   void submit(Work work);
 
  private:
-  struct Idle {
-    std::condition_variable called;
-    bool is_called = false;
+  // Of one thread, for as long as the pool lasts.
+  struct Bell {
+    std::condition_variable rung;
+    bool has_rung = false;
   };
-  void run();
+  void run(Bell& bell);
   // Waits until there is work or an end: whether there is work.
-  [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>& lock, Bell& bell);
 
   const std::size_t most_;
   const ActorFactory factory_;
   std::mutex mutex_;
   std::deque<Work> queue_;
-  std::vector<Idle*> idle_;  // on their threads' stacks; the last has worked last
+  std::vector<std::unique_ptr<Bell>> bells_;
+  std::vector<Bell*> idle_;  // whose threads wait; the last has worked last
   bool ending_ = false;
   std::vector<std::jthread> threads_;
 };
