@@ -164,7 +164,8 @@ class MountEmulator final : public Emulator {
     const auto mounted =
         environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
           if (auto done = files.mount(wanted); !done) return done;
-          return note(files, wanted.target, made);
+          made = number_at(files, wanted.target);
+          return {};
         });
     if (!mounted) return mounted.error();
     environment.sandbox.mounts().remember(made);
@@ -175,20 +176,20 @@ class MountEmulator final : public Emulator {
   static bool is_there(const std::string& target, const CallerPath& path,
                        Environment& environment) {
     std::uint64_t id = 0;
-    const auto looked = environment.actor->as_caller(
-        path.view, [&](kernel::CallerFiles& files) { return note(files, target, id); });
+    const auto looked =
+        environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
+          id = number_at(files, target);
+          return {};
+        });
     return looked && environment.sandbox.mounts().has(id);
   }
 
-  // Which mount it was, for the umount emulator.
-  static SysResult<void> note(kernel::CallerFiles& files, const std::string& target,
-                              std::uint64_t& made) {
+  // Which mount lies there, for the umount emulator; kUnknown where that cannot be told, as before
+  // Linux 6.8. What has been mounted by then stays, and so is a success.
+  static std::uint64_t number_at(kernel::CallerFiles& files, const std::string& target) {
     const auto mounted = files.open_path(target, 0);
-    if (!mounted) return tl::unexpected<Errno>(mounted.error());
-    const auto id = files.mount_id(mounted->get());
-    if (!id) return tl::unexpected<Errno>(id.error());
-    made = *id;
-    return {};
+    if (!mounted) return MountLedger::kUnknown;
+    return files.mount_id(mounted->get()).value_or(MountLedger::kUnknown);
   }
 
   // The kernel's errno for what cannot be mounted on; 0 where it can. `device`: of the filesystem.
@@ -225,7 +226,8 @@ class MountEmulator final : public Emulator {
           if (auto attached = files.attach_mount(proc->get(), place->get()); !attached) {
             return attached;
           }
-          return note(files, wanted.target, made);
+          made = number_at(files, wanted.target);
+          return {};
         });
     if (!mounted) return mounted.error();
     environment.sandbox.mounts().remember(made);
@@ -302,9 +304,7 @@ class MountEmulator final : public Emulator {
     const auto attached =
         environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
           if (auto done = files.attach_mount(mount->get(), place.get()); !done) return done;
-          const auto id = files.mount_id(mount->get());
-          if (!id) return tl::unexpected<Errno>(id.error());
-          made = *id;
+          made = files.mount_id(mount->get()).value_or(MountLedger::kUnknown);
           return {};
         });
     if (!attached) return attached.error();

@@ -13,8 +13,10 @@ namespace sidecall::emulators {
 class MountLedger {
  public:
   static constexpr std::size_t kMost = 4096;
+  static constexpr std::uint64_t kUnknown = 0;  // no mount's id, and never remembered
 
   void remember(std::uint64_t id) {
+    if (id == kUnknown) return;
     const std::lock_guard lock(mutex_);
     if (ids_.size() < kMost) ids_.insert(id);
   }

@@ -313,13 +313,19 @@ TEST_F(UmountTest, WhoHoldsTheCapabilityIsTheKernels) {
 
 TEST(MountLedger, IsBounded) {
   MountLedger ledger;
-  for (std::uint64_t id = 0; id < MountLedger::kMost; ++id) ledger.remember(id);
+  for (std::uint64_t id = 1; id <= MountLedger::kMost; ++id) ledger.remember(id);
   ledger.remember(99'999);
   EXPECT_FALSE(ledger.has(99'999));
-  ledger.forget(0);
-  EXPECT_FALSE(ledger.has(0));
+  ledger.forget(1);
+  EXPECT_FALSE(ledger.has(1));
   ledger.remember(99'999);
   EXPECT_TRUE(ledger.has(99'999));
+}
+
+TEST(MountLedger, NeverHasWhatIsUnknown) {
+  MountLedger ledger;
+  ledger.remember(MountLedger::kUnknown);
+  EXPECT_FALSE(ledger.has(MountLedger::kUnknown));
 }
 
 }  // namespace
