@@ -12,6 +12,7 @@ set(SIDECALL_LAYER_oci base emulators)
 set(SIDECALL_LAYER_policy base kernel emulators oci)
 set(SIDECALL_LAYER_agent base kernel placement emulators keeper worker oci policy)
 set(SIDECALL_LAYER_hook base emulators oci policy)
+set(SIDECALL_LAYER_oci_runtime base oci hook)
 set(SIDECALL_LAYER_cli base kernel placement emulators worker oci policy hook)
 
 add_library(sidecall_options INTERFACE)

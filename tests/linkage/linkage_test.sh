@@ -33,4 +33,6 @@ lacks sidecall-keeper "$grpc" gRPC
 lacks sidecall-keeper "$protobuf" protobuf
 lacks sidecall-hook "$grpc" gRPC
 lacks sidecall-hook "$protobuf" protobuf
+lacks sidecall-runtime "$grpc" gRPC
+lacks sidecall-runtime "$protobuf" protobuf
 exit "$failed"
