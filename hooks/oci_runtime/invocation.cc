@@ -67,6 +67,7 @@ void read_creation(Words& words, Invocation& invocation) {
     if (option.name == "bundle" || option.name == "b") invocation.bundle = *option.value;
     if (option.name == "config" || option.name == "f") invocation.config = *option.value;
   }
+  if (!words.is_empty()) invocation.container = words.word();
 }
 
 }  // namespace

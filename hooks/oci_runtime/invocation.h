@@ -17,6 +17,8 @@ struct Invocation {
   std::string bundle = ".";         // its directory
   std::string config{kConfigFile};  // there; any other name, crun's --config, is not in the bundle
 
+  std::string container;  // its id: the first word after the options
+
   // Where the runtime would write why it failed: engines read it there. "" for standard error.
   enum class LogFormat : std::uint8_t { kText, kJson };
   std::string log;

@@ -1,11 +1,25 @@
 #include "oci_runtime/own_options.h"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 namespace sidecall::oci_runtime {
 namespace {
 
 constexpr std::string_view kPrefix = "--sidecall-";
+constexpr std::array<std::string_view, 6> kWithValue = {"labels",  "policy",  "policy-dir",
+                                                        "run-dir", "runtime", "wait"};
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const auto name = list.substr(0, list.find(','));
+    if (!name.empty()) names.emplace_back(name);
+    list.remove_prefix(std::min(name.size() + 1, list.size()));
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -23,8 +37,7 @@ Result<OwnOptions> read_own_options(std::span<const char* const> words) {
       options.wish = name == "help" ? OwnOptions::Wish::kHelp : OwnOptions::Wish::kVersion;
       continue;
     }
-    if (name != "runtime" && name != "policy" && name != "run-dir" && name != "policy-dir" &&
-        name != "wait") {
+    if (std::ranges::find(kWithValue, name) == kWithValue.end()) {
       return failure("unknown option \"" + std::string(word) + "\"");
     }
     std::string value;
@@ -40,6 +53,8 @@ Result<OwnOptions> read_own_options(std::span<const char* const> words) {
       options.runtime = std::move(value);
     } else if (name == "policy") {
       options.policy = std::move(value);
+    } else if (name == "labels") {
+      options.labelled = split(value);
     } else {
       places.push_back(std::string("--").append(name).append("=").append(value));
     }

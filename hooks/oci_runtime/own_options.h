@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "oci_hook/arguments.h"
@@ -18,6 +19,7 @@ struct OwnOptions {
   Wish wish = Wish::kRun;
   std::string runtime;                // a name or a path; "": as our own name says
   std::optional<std::string> policy;  // for containers that name none; none: those stay as they are
+  std::vector<std::string> labelled;  // the policies that a label of docker's may name
   oci_hook::Arguments places;         // run and policy directories, patience
   std::size_t words = 0;              // of the command line that are ours
 };
@@ -32,6 +34,9 @@ inline constexpr std::string_view kUsage =
     "  --sidecall-runtime NAME|PATH  the runtime; else what follows \"sidecall-runtime-\" in the "
     "name\n"
     "                                by which this program is called, else crun, else runc\n"
+    "  --sidecall-labels NAME,NAME   policies that the label dev.sidecall.policy may name as well, "
+    "of\n"
+    "                                containers of docker; mind that images have labels too\n"
     "  --sidecall-policy NAME        puts every container under this policy that names no other\n"
     "  --sidecall-run-dir DIR        where sidecalld has its sockets (/run/sidecall)\n"
     "  --sidecall-policy-dir DIR     where policies are, as NAME.json (/etc/sidecall/policies)\n"

@@ -10,10 +10,11 @@
 
 namespace sidecall::oci_runtime {
 
-// Edits the bundle's config.json in place, where its container is chosen: by annotation, or by
-// options.policy. A pod's own container, which only holds its namespaces, is never. What cannot be
-// read or is no JSON stays as it is: the runtime says what is wrong with it. Returns notes, one
-// line each; an error means that the container must not start.
+// Edits the bundle's config.json in place, where its container is chosen: by annotation, by
+// a label that options.labelled allows, or by options.policy. A pod's own container, which only
+// holds its namespaces, is never. What cannot be read or is no JSON stays as it is: the runtime
+// says what is wrong with it. Returns notes, one line each; an error means that the container must
+// not start.
 [[nodiscard]] Result<std::vector<std::string>> prepare(const OwnOptions& options,
                                                        const Invocation& invocation,
                                                        const std::string& hook_path);

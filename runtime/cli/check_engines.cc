@@ -21,14 +21,8 @@ struct Runtime {
 constexpr std::array<Runtime, 2> kRuntimes = {Runtime{"crun", {1, 0}, "+SECCOMP"},
                                               Runtime{"runc", {1, 1}, "libseccomp"}};
 
-// An engine above them, which needs somebody to put the listener into config.json.
-struct Engine {
-  std::string_view name;
-  std::string_view detail;
-};
-constexpr std::array<Engine, 3> kWithoutPrecreate = {Engine{"docker", "has no precreate hook"},
-                                                     Engine{"containerd", "has no precreate hook"},
-                                                     Engine{"crio", "has no precreate hook"}};
+// Engines above them without a hook that may edit config.json: sidecall-runtime does that for them.
+constexpr std::array<std::string_view, 3> kByRuntime = {"docker", "containerd", "crio"};
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
@@ -82,14 +76,12 @@ std::vector<Check> check_engines() {
          .detail = "neither crun nor runc is in PATH; only `sidecall run` works here"});
   }
   if (auto check = check_podman()) checks.push_back(*std::move(check));
-  for (const Engine& engine : kWithoutPrecreate) {
-    auto output = capture({std::string(engine.name), "--version"});
+  for (const std::string_view name : kByRuntime) {
+    auto output = capture({std::string(name), "--version"});
     if (!output) continue;
-    checks.push_back({.state = kAdvice,
-                      .name = std::string(engine.name),
-                      .detail = fmt::format("{}: {}; use podman, or crun or runc with `sidecall "
-                                            "bundle add`",
-                                            first_line(*output), engine.detail)});
+    checks.push_back({.state = kGood,
+                      .name = std::string(name),
+                      .detail = first_line(*output) + ": by the runtime sidecall-runtime"});
   }
   return checks;
 }

@@ -107,6 +107,16 @@ std::vector<std::string> Config::bounding_capabilities() const {
   return root.nullable("process").nullable("capabilities").nullable("bounding").texts();
 }
 
+std::string Config::mount_source(std::string_view destination) const {
+  Node::Finding finding;
+  const Node root(document_->root, finding);
+  std::string source;
+  for (const Node& mount : root.nullable("mounts").items()) {
+    if (mount.member("destination").text() == destination) source = mount.member("source").text();
+  }
+  return source;
+}
+
 Result<std::optional<SeccompProfile>> Config::seccomp() const {
   Node::Finding finding;
   const Node node = Node(document_->root, finding).nullable("linux").nullable("seccomp");

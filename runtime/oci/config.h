@@ -31,6 +31,8 @@ class Config {
 
   [[nodiscard]] std::map<std::string, std::string> annotations() const;
   [[nodiscard]] std::vector<std::string> bounding_capabilities() const;  // CAP_*
+  // Of the mount that ends up on `destination`; "" where there is none.
+  [[nodiscard]] std::string mount_source(std::string_view destination) const;
   // Empty where config.json has no linux.seccomp.
   [[nodiscard]] Result<std::optional<SeccompProfile>> seccomp() const;
 

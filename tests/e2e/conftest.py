@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from harness import cgroup, control, engines  # noqa: E402
+from harness import cgroup, control, daemons, engines  # noqa: E402
 from harness.agent import Agent  # noqa: E402
 from harness.bundle import Wish  # noqa: E402
 from harness.wait import NeverHappened, eventually  # noqa: E402
 
+ALL_KINDS = engines.KINDS | daemons.KINDS
 RELEASE = "6.1.0-sidecall"
 SERVING_RULES = [
     {"emulate": "mknod", "options": {"devices": ["c 1:3", "c 1:5"]}},
@@ -74,13 +75,16 @@ def messages():
 def why_not(kind, namespace):
     """Why this engine cannot be used here, without sidecall: None where it can."""
     work = make_work()
-    engine = engines.KINDS[kind](None, namespace, work)
+    engine = None
     try:
-        engine.start(Wish(served=False, cpus=str(last_cpu()))).stop()
+        engine = ALL_KINDS[kind](None, namespace, work)
+        with engine.start(Wish(served=False, cpus=str(last_cpu()))):
+            pass
     except (OSError, engines.StartFailed) as reason:
-        return f"{kind} runs no container with a user namespace here: {reason}"
+        return f"{kind} runs no container here: {reason}"
     finally:
-        engine.close()
+        if engine:
+            engine.close()
         shutil.rmtree(work, ignore_errors=True)
     return None
 
@@ -118,11 +122,15 @@ def control_client(agent):
         yield client
 
 
-def make_engine(kind, agent, namespace, work):
+def skip_without(kind, namespace):
     reason = why_not(kind, namespace)
     if reason:
         pytest.skip(reason)
-    return engines.KINDS[kind](agent, namespace, work)
+
+
+def make_engine(kind, agent, namespace, work):
+    skip_without(kind, namespace)
+    return ALL_KINDS[kind](agent, namespace, work)
 
 
 @pytest.fixture(params=list(engines.KINDS))

@@ -102,6 +102,13 @@ class Agent:
         """A command line of `sidecall` for this agent."""
         return [self._programs / "sidecall", *self.places, *arguments]
 
+    def runtime(self, name):
+        """A command line of `sidecall-runtime` for this agent, before the OCI runtime `name`."""
+        places = [f"--sidecall{word[1:]}" if str(word).startswith("--") else word
+                  for word in self.places]
+        return [str(word) for word in [self._programs / "sidecall-runtime",
+                                       f"--sidecall-runtime={name}", *places]]
+
     def hook(self, stage):
         """A command line of `sidecall-hook` for this agent."""
         return [str(word) for word in [self._programs / "sidecall-hook", *self.places, stage]]

@@ -21,15 +21,15 @@ class StartFailed(Exception):
         self.text = text
 
 
-def _run(command, **options):
+def run(command, **options):
     done = subprocess.run([str(word) for word in command], text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=PATIENCE_SECONDS, **options)
     return Outcome(done.returncode, done.stdout.strip())
 
 
-def _must(command):
-    outcome = _run(command)
+def must(command):
+    outcome = run(command)
     if outcome.status != 0:
         raise StartFailed(outcome.text)
     return outcome.text
@@ -51,7 +51,7 @@ class Container:
 
     def exec(self, script, user=0):
         """Runs `script` in a process that the engine brings into the container."""
-        return _run(self._engine.exec_command(self.name, user) + ["sh", "-c", script])
+        return run(self._engine.exec_command(self.name, user) + ["sh", "-c", script])
 
     def exec_shell(self):
         """A second shell in the container, in a process that the engine brings there."""
@@ -79,6 +79,10 @@ class Engine:
         self._namespace = namespace
         self._work = work
         self._started = 0
+
+    def update_cpus(self, container, cpus):
+        """What changes the CPUs of a running container; by default, whoever manages cgroups."""
+        cgroup.set_cpus(container.pid, cpus)
 
     def start(self, wish):
         self._started += 1
@@ -110,12 +114,12 @@ class Runtime(Engine):
         directory.mkdir(mode=0o711)
         bundle.make_bundle(directory, self._runtime, wish, list(command), f"/{CGROUP}/{name}")
         if wish.served:
-            _must(self._agent.client("bundle", "add", directory))
+            must(self._agent.client("bundle", "add", directory))
         return directory
 
     def run_bundle(self, name, directory):
         """Runs a prepared bundle to its end, without a shell to feed."""
-        return _run([*self._command, "run", "--bundle", directory, name])
+        return run([*self._command, "run", "--bundle", directory, name])
 
     def root(self, name):
         """The container's root directory on the host."""
@@ -128,6 +132,9 @@ class Runtime(Engine):
     def exec_command(self, name, user):
         return [*self._command, "exec", "--user", str(user), name]
 
+    def update_cpus(self, container, cpus):
+        must([*self._command, "update", f"--cpuset-cpus={cpus}", container.name])
+
     def container_id(self, name):
         return name
 
@@ -137,11 +144,11 @@ class Runtime(Engine):
         return state["pid"]
 
     def _state(self, name):
-        outcome = _run([*self._command, "state", name])
+        outcome = run([*self._command, "state", name])
         return json.loads(outcome.text) if outcome.status == 0 else None
 
     def clean_up(self, name):
-        _run([*self._command, "delete", "--force", name])
+        run([*self._command, "delete", "--force", name])
         shutil.rmtree(self._work / name, ignore_errors=True)
 
     def close(self):
@@ -154,7 +161,7 @@ class Podman(Engine):
     IMAGE = "localhost/sidecall-busybox"
 
     def __init__(self, runtime, agent, namespace, work):
-        super().__init__(f"podman-{runtime}", agent, namespace, work)
+        super().__init__(f"podman-{os.path.basename(runtime)}", agent, namespace, work)
         self._command = [
             *namespace.prefix, "podman", "--root", work / "podman",
             "--runroot", work / "podman-run", "--tmpdir", work / "podman-tmp",
@@ -163,9 +170,9 @@ class Podman(Engine):
         self._image = None
 
     def _import_image(self):
-        if _run([*self._command, "image", "exists", self.IMAGE]).status != 0:
+        if run([*self._command, "image", "exists", self.IMAGE]).status != 0:
             archive = bundle.make_image(self._work)
-            _must([*self._command, "import", archive, self.IMAGE])
+            must([*self._command, "import", archive, self.IMAGE])
 
     def _hooks(self, wish):
         """A hooks directory as an administrator would fill it; an empty one where not served."""
@@ -197,6 +204,9 @@ class Podman(Engine):
     def exec_command(self, name, user):
         return [*self._command, "exec", "--interactive", "--user", str(user), name]
 
+    def update_cpus(self, container, cpus):
+        must([*self._command, "update", f"--cpuset-cpus={cpus}", container.name])
+
     def container_id(self, name):
         return self._inspect(name, "{{.Id}}")
 
@@ -204,14 +214,14 @@ class Podman(Engine):
         return int(self._inspect(name, "{{.State.Pid}}"))
 
     def _inspect(self, name, what):
-        return _must([*self._command, "container", "inspect", "--format", what, name])
+        return must([*self._command, "container", "inspect", "--format", what, name])
 
     def clean_up(self, name):
-        _run([*self._command, "rm", "--force", "--time=0", name])
+        run([*self._command, "rm", "--force", "--time=0", name])
 
     def close(self):
-        _run([*self._command, "rm", "--all", "--force", "--time=0"])
-        _run([*self._command, "rmi", "--all", "--force"])
+        run([*self._command, "rm", "--all", "--force", "--time=0"])
+        run([*self._command, "rmi", "--all", "--force"])
         cgroup.remove(CGROUP)
 
 

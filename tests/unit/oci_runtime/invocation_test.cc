@@ -18,6 +18,7 @@ TEST(Invocation, OfDocker) {
                         "/run/containerd/x", "--pid-file", "/run/containerd/x/init.pid", "abc"});
   EXPECT_TRUE(it.creates);
   EXPECT_EQ(it.config_path(), "/run/containerd/x/config.json");
+  EXPECT_EQ(it.container, "abc");
   EXPECT_EQ(it.log, "/run/containerd/x/log.json");
   EXPECT_EQ(it.log_format, Invocation::LogFormat::kJson);
 }

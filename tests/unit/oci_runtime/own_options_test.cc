@@ -36,6 +36,10 @@ TEST(OwnOptions, StandBeforeTheRuntimes) {
   EXPECT_EQ(options->places.wait.count(), 70);
 }
 
+TEST(OwnOptions, SeveralPoliciesMayBeLabelled) {
+  EXPECT_THAT(read({"--sidecall-labels=a,b,,c"})->labelled, testing::ElementsAre("a", "b", "c"));
+}
+
 TEST(OwnOptions, WhatIsWrongIsNamed) {
   EXPECT_THAT(read({"--sidecall-polcy", "x"}).error().message, HasSubstr("--sidecall-polcy"));
   EXPECT_THAT(read({"--sidecall-policy"}).error().message, HasSubstr("needs a value"));

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "base/file.h"
 #include "oci/config.h"
 #include "unit/hook/fixtures.h"
@@ -66,6 +68,61 @@ TEST_F(Preparation, UnlessAllAreWanted) {
   give({});
   ASSERT_TRUE(prepare_it());
   EXPECT_THAT(config(), HasSubstr(R"("listenerMetadata":"nested")"));
+}
+
+// A container as docker makes it: its own record lies beside what is mounted on /etc/hosts.
+class Labelled : public Preparation {
+ protected:
+  void give_label(const std::string& key, const std::string& value) {
+    give({});
+    auto json = config();
+    const std::string own = directory_.path() + "/abc";
+    const std::string before = R"("destination":"/etc/hosts","type":"bind","source":")";
+    const auto source = json.find(before) + before.size();
+    ASSERT_GT(source, before.size());
+    json.replace(source, json.find('"', source) - source, own + "/hosts");
+    ASSERT_TRUE(replace_file(path(), json, 0640));
+    original_ = json;
+    std::filesystem::create_directory(own);
+    ASSERT_TRUE(replace_file(own + "/config.v2.json",
+                             R"({"Config": {"Labels": {")" + key + R"(": ")" + value + R"("}}})",
+                             0600));
+    invocation_.container = "abc";
+    options_.labelled = {"other", "nested"};
+  }
+};
+
+TEST_F(Labelled, MayNameAPolicy) {
+  const FakeAgent agent(directory_.path(), "ok\n");
+  give_label("dev.sidecall.policy", "nested");
+  ASSERT_TRUE(prepare_it());
+  EXPECT_THAT(config(), HasSubstr(R"("listenerMetadata":"nested")"));
+}
+
+TEST_F(Labelled, MayNotNameWhatIsNotListed) {
+  give_label("dev.sidecall.policy", "wide");
+  EXPECT_THAT(prepare_it().error().message, HasSubstr("\"wide\""));
+  options_.labelled.clear();
+  ASSERT_TRUE(prepare_it());
+  EXPECT_EQ(config(), original_);
+}
+
+TEST_F(Labelled, MayNameNone) {
+  give_label("other", "nested");
+  ASSERT_TRUE(prepare_it());
+  EXPECT_EQ(config(), original_);
+}
+
+TEST_F(Labelled, IsDockersOwnContainerOnly) {
+  give_label("dev.sidecall.policy", "nested");
+  invocation_.container = "bc";
+  ASSERT_TRUE(prepare_it());
+  EXPECT_EQ(config(), original_);
+}
+
+TEST_F(Labelled, ARecordThatCannotBeReadIsNamed) {
+  give_label("dev.sidecall.policy", "nested\nwith");
+  EXPECT_THAT(prepare_it().error().message, HasSubstr("config.v2.json"));
 }
 
 TEST_F(Preparation, AContainerThatOnlyHoldsAPodIsLeftAlone) {
