@@ -57,12 +57,18 @@ enum class Needs : std::uint8_t {
   kFiles,      // also acts on files as the caller: on an actor thread, as it may sleep
 };
 
-// What an instance needs for its options beyond what its row says: Row's fields of these names.
+// What an instance of an emulator needs.
 struct Rights {
   Needs needs{};
+  // Bits (1 << CAP_*): what the worker keeps for it, in the sandbox's user namespace, and what the
+  // sandbox's helper keeps in the host's to perform() its steps. Without the latter, no helper.
   std::uint64_t capabilities = 0;
   std::uint64_t host_capabilities = 0;
+  // Whether the helper makes mounts: worker and helper then share a workshop (kernel/workshop.h).
   bool makes_mounts = false;
+  // It serves sandboxes with a user namespace of their own, and leaves every call of others to the
+  // kernel before it looks at the caller: for those nothing of the above is kept.
+  bool own_users_only = false;
 };
 
 // Immutable after construction: one instance serves all threads of a worker. The helper has one of
@@ -77,11 +83,12 @@ class Emulator {
   // In the worker, which has no right outside the sandbox's user namespace.
   [[nodiscard]] virtual Outcome emulate(const Call& call, Environment& environment) const = 0;
 
-  // In the helper, with the row's `host_capabilities`: makes the one step. Trusts the worker, which
+  // In the helper, with its `host_capabilities`: makes the one step. Trusts the worker, which
   // reads what the container wrote, no more than it must: the policy is checked here.
   [[nodiscard]] virtual SysResult<StepResult> perform(const Step& step,
                                                       kernel::HostActions& host) const;
 
+  // What it needs for its options beyond what its row says.
   [[nodiscard]] virtual Rights further_rights() const { return {}; }
 };
 

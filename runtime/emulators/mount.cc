@@ -78,6 +78,7 @@ class MountEmulator final : public Emulator {
     const std::uint64_t flags = call.args[3];
     const std::uint64_t data_at = call.args[4];
     if (!mounts_something_new(flags) || type_at == 0) return Continue{};
+    if (!environment.sandbox.has_own_user_namespace()) return Continue{};
     kernel::Target& target = environment.target;
     kernel::MountArguments wanted;
     wanted.flags = flags;
@@ -363,12 +364,13 @@ Row mount_row() {
       .name = "mount",
       .members = kMembers,
       .support = Support::kPartial,
-      .needs = Needs::kFiles,
+      .rights = {.needs = Needs::kFiles,
+                 .capabilities = kernel::actor_capabilities() | 1ULL << CAP_SYS_ADMIN,
+                 .host_capabilities = 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_CHROOT |
+                                      1ULL << CAP_MKNOD | 1ULL << CAP_DAC_OVERRIDE,
+                 .makes_mounts = true,
+                 .own_users_only = true},
       .repeatable = false,  // the second would lie over the first
-      .capabilities = kernel::actor_capabilities() | 1ULL << CAP_SYS_ADMIN,
-      .host_capabilities = 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_CHROOT | 1ULL << CAP_MKNOD |
-                           1ULL << CAP_DAC_OVERRIDE,
-      .makes_mounts = true,
       .options = kOptions,
       .summary = "mounts listed filesystems for sandboxes with a user namespace of their own",
       .notes =

@@ -165,12 +165,12 @@ Result<void> Worker::settle(pid_t first_pid) {
     sandbox_.set_own_user_namespace(!users_.own);
     namespaces_.confined = !users_.own;
     if (auto separated = separate(); !separated) return separated;
-    if ((dispatcher_.capabilities() >> CAP_SYS_ADMIN & 1U) != 0) {
+    if ((rights().capabilities >> CAP_SYS_ADMIN & 1U) != 0) {
       // Not fatal: names that the policy does not replace are then looked up call by call.
       static_cast<void>(kernel::join_uts_namespace(namespaces_));
     }
   }
-  return kernel::drop_privileges(dispatcher_.capabilities());
+  return kernel::drop_privileges(rights().capabilities);
 }
 
 Result<void> Worker::look_at_sandbox(pid_t first_pid) {
@@ -186,18 +186,16 @@ Result<void> Worker::look_at_sandbox(pid_t first_pid) {
 }
 
 Result<void> Worker::separate() {
-  // Mounts are made for sandboxes with a user namespace of their own alone.
-  const bool makes_mounts = dispatcher_.makes_mounts() && !users_.own;
-  if (makes_mounts) {
+  if (rights().makes_mounts) {
     if (auto entered = kernel::enter_workshop(); !entered) return entered;
   }
-  if (dispatcher_.host_capabilities() != 0) {
+  if (rights().host_capabilities != 0) {
     auto helper = HelperProcess::start(dispatcher_, users_, namespaces_.proc.get());
     if (!helper) return pass_on(std::move(helper));
     helper_ = std::move(*helper);
   }
   if (auto joined = kernel::join_user_namespace(users_); !joined) return joined;
-  if (makes_mounts) return kernel::enter_workshop_copy();
+  if (rights().makes_mounts) return kernel::enter_workshop_copy();
   return {};
 }
 

@@ -52,6 +52,9 @@ class Worker {
   [[nodiscard]] Result<void> settle(pid_t first_pid);
   [[nodiscard]] Result<void> look_at_sandbox(pid_t first_pid);
   [[nodiscard]] Result<void> separate();
+  [[nodiscard]] const emulators::Rights& rights() const {
+    return dispatcher_.rights(sandbox_.has_own_user_namespace());
+  }
   [[nodiscard]] Result<Acting> make_acting() const;  // on a thread of the pool
   [[nodiscard]] Result<void> add_listener(const ToWorker& message, UniqueFd fd);
   void set_sync(kernel::Listener& listener);
