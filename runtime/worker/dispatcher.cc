@@ -14,6 +14,7 @@ void add(const emulators::Rights& rights, emulators::Rights& sum) {
   sum.capabilities |= rights.capabilities;
   sum.host_capabilities |= rights.host_capabilities;
   sum.makes_mounts |= rights.makes_mounts;
+  sum.starts_programs |= rights.starts_programs;
 }
 
 // Whether the rule's emulator, if it has one, exists and has such a member. Instances are known.

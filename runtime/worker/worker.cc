@@ -164,7 +164,7 @@ Result<void> Worker::settle(pid_t first_pid) {
     users_ = std::move(*users);
     sandbox_.set_own_user_namespace(!users_.own);
     namespaces_.confined = !users_.own;
-    if (auto separated = separate(); !separated) return separated;
+    if (auto separated = separate(first_pid); !separated) return separated;
     if ((rights().capabilities >> CAP_SYS_ADMIN & 1U) != 0) {
       // Not fatal: names that the policy does not replace are then looked up call by call.
       static_cast<void>(kernel::join_uts_namespace(namespaces_));
@@ -185,7 +185,12 @@ Result<void> Worker::look_at_sandbox(pid_t first_pid) {
   return {};
 }
 
-Result<void> Worker::separate() {
+Result<void> Worker::separate(pid_t first_pid) {
+  if (rights().starts_programs) {
+    auto launcher = Launcher::start(dispatcher_, users_, first_pid);
+    if (!launcher) return pass_on(std::move(launcher));
+    launcher_ = std::move(*launcher);
+  }
   if (rights().makes_mounts) {
     if (auto entered = kernel::enter_workshop(); !entered) return entered;
   }
@@ -206,6 +211,7 @@ Result<Acting> Worker::make_acting() const {
     if (!line) return pass_on(std::move(line));
     acting.helper = std::move(*line);
   }
+  acting.launcher = launcher_.get();
   auto actor = kernel::become_actor(namespaces_.proc.get());
   if (!actor) return pass_on(std::move(actor));
   acting.actor = std::move(*actor);
