@@ -87,7 +87,9 @@ std::string options_of(const FuseMount& wanted) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const auto& [resource, most] : kLimits) {
-    const rlimit limit{.rlim_cur = most, .rlim_max = most};
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0) ::_exit(1);
+    limit.rlim_cur = limit.rlim_max = std::min(limit.rlim_max, most);
     if (::setrlimit(resource, &limit) != 0) ::_exit(1);
   }
   // To mount, and to open a source that the caller, but not the sandbox's root by itself, may.
