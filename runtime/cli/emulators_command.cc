@@ -61,7 +61,8 @@ void print_table() {
   Table table({{"NAME"}, {"SYSCALLS"}, {"SUPPORT"}, {"NEEDS"}});
   for (const Row& row : emulators::table()) {
     table.add_row({std::string(row.name), fmt::format("{}", fmt::join(syscalls_of(row), ", ")),
-                   std::string(support_name(row.support)), std::string(needs_name(row.needs))});
+                   std::string(support_name(row.support)),
+                   std::string(needs_name(row.rights.needs))});
   }
   print(table.render());
   for (const Row& row : emulators::table()) {
@@ -81,9 +82,9 @@ void print_row(const Row& row) {
   print(fmt::format("{}: {}\n\n", row.name, row.summary));
   print(fmt::format("syscalls      {}\nsupport       {}\nneeds         {}\n",
                     fmt::join(syscalls_of(row), " "), support_name(row.support),
-                    needs_name(row.needs)));
-  print_capabilities("in sandbox", row.capabilities);
-  print_capabilities("on host", row.host_capabilities);
+                    needs_name(row.rights.needs)));
+  print_capabilities("in sandbox", row.rights.capabilities);
+  print_capabilities("on host", row.rights.host_capabilities);
   print("\n" + wrap(row.notes, 0));
   if (!row.options.empty()) print("\noptions\n");
   for (const emulators::OptionSpec& option : row.options) {
@@ -109,9 +110,9 @@ void write_row(JsonWriter& json, const Row& row) {
   member("name", row.name);
   write_strings(json, "syscalls", syscalls_of(row));
   member("support", support_name(row.support));
-  member("needs", needs_name(row.needs));
-  write_strings(json, "capabilities", capabilities_of(row.capabilities));
-  write_strings(json, "host_capabilities", capabilities_of(row.host_capabilities));
+  member("needs", needs_name(row.rights.needs));
+  write_strings(json, "capabilities", capabilities_of(row.rights.capabilities));
+  write_strings(json, "host_capabilities", capabilities_of(row.rights.host_capabilities));
   member("summary", row.summary);
   member("notes", row.notes);
   json.key("options");

@@ -115,7 +115,8 @@ class ChownEmulator final : public Emulator {
     return {.needs = Needs::kFiles,
             .capabilities = kernel::actor_capabilities(),
             .host_capabilities =
-                1ULL << CAP_CHOWN | 1ULL << CAP_FOWNER | 1ULL << CAP_FSETID | 1ULL << CAP_SETGID};
+                1ULL << CAP_CHOWN | 1ULL << CAP_FOWNER | 1ULL << CAP_FSETID | 1ULL << CAP_SETGID,
+            .own_users_only = true};
   }
 };
 
@@ -149,7 +150,7 @@ Row chown_row() {
       .name = "chown",
       .members = kMembers,
       .support = Support::kPartial,
-      .needs = Needs::kRegisters,
+      .rights = {.needs = Needs::kRegisters},
       .options = kOptions,
       .summary = "lets changes of owner succeed without making them, or makes more of them",
       .notes =

@@ -250,10 +250,11 @@ Row clock_row() {
       .name = "clock",
       .members = kMembers,
       .support = Support::kPartial,
-      .needs = Needs::kMemory,
+      .rights = {.needs = Needs::kMemory,
+                 // CAP_DAC_OVERRIDE: /proc/TID/mem belongs to the caller's user, and is nobody
+                 // else's to open.
+                 .capabilities = 1ULL << CAP_SYS_PTRACE | 1ULL << CAP_DAC_OVERRIDE},
       .repeatable = false,  // a second offset is added to the first
-      // CAP_DAC_OVERRIDE: /proc/TID/mem belongs to the caller's user, and is nobody else's to open.
-      .capabilities = 1ULL << CAP_SYS_PTRACE | 1ULL << CAP_DAC_OVERRIDE,
       .options = kOptions,
       .summary =
           "lets the clock be set without an effect, fails with a chosen error, or sets the host's",

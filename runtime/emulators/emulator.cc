@@ -6,4 +6,8 @@ SysResult<StepResult> Emulator::perform(const Step&, kernel::HostActions&) const
   return sys_failure(EPERM);
 }
 
+SysResult<StepResult> Emulator::launch(const Step&, kernel::FusePrograms&) const {
+  return sys_failure(EPERM);
+}
+
 }  // namespace sidecall::emulators

@@ -10,6 +10,7 @@
 #include "emulators/verdict.h"
 #include "kernel/abi.h"
 #include "kernel/actor.h"
+#include "kernel/fuse_program.h"
 #include "kernel/host_actions.h"
 #include "kernel/target.h"
 
@@ -40,6 +41,7 @@ struct Environment {
   // Set only where the instance needs kFiles:
   kernel::Actor* actor = nullptr;
   Helper* helper = nullptr;
+  Helper* launcher = nullptr;  // where the instance starts programs: a seam to launch()
   std::uint32_t instance = 0;  // the emulator's own, for the helper
   // The thread has made this very call before and never got the answer, a success: what is to be
   // done may be done. Asked of emulators whose row is not repeatable.
@@ -47,6 +49,9 @@ struct Environment {
 
   [[nodiscard]] SysResult<StepResult> ask_helper(const Step& step) const {
     return helper->perform(instance, step);
+  }
+  [[nodiscard]] SysResult<StepResult> ask_launcher(const Step& step) const {
+    return launcher->perform(instance, step);
   }
 };
 
@@ -57,12 +62,20 @@ enum class Needs : std::uint8_t {
   kFiles,      // also acts on files as the caller: on an actor thread, as it may sleep
 };
 
-// What an instance needs for its options beyond what its row says: Row's fields of these names.
+// What an instance of an emulator needs.
 struct Rights {
   Needs needs{};
+  // Bits (1 << CAP_*): what the worker keeps for it, in the sandbox's user namespace, and what the
+  // sandbox's helper keeps in the host's to perform() its steps. Without the latter, no helper.
   std::uint64_t capabilities = 0;
   std::uint64_t host_capabilities = 0;
+  // Whether the helper makes mounts: worker and helper then share a workshop (kernel/workshop.h).
   bool makes_mounts = false;
+  // Whether it starts programs: beside the worker there is then a launcher (worker/launcher.h).
+  bool starts_programs = false;
+  // It serves sandboxes with a user namespace of their own, and leaves every call of others to the
+  // kernel before it looks at the caller: for those nothing of the above is kept.
+  bool own_users_only = false;
 };
 
 // Immutable after construction: one instance serves all threads of a worker. The helper has one of
@@ -77,11 +90,16 @@ class Emulator {
   // In the worker, which has no right outside the sandbox's user namespace.
   [[nodiscard]] virtual Outcome emulate(const Call& call, Environment& environment) const = 0;
 
-  // In the helper, with the row's `host_capabilities`: makes the one step. Trusts the worker, which
+  // In the helper, with its `host_capabilities`: makes the one step. Trusts the worker, which
   // reads what the container wrote, no more than it must: the policy is checked here.
   [[nodiscard]] virtual SysResult<StepResult> perform(const Step& step,
                                                       kernel::HostActions& host) const;
 
+  // In the launcher, in the sandbox's user namespace: starts a program. Likewise.
+  [[nodiscard]] virtual SysResult<StepResult> launch(const Step& step,
+                                                     kernel::FusePrograms& programs) const;
+
+  // What it needs for its options beyond what its row says.
   [[nodiscard]] virtual Rights further_rights() const { return {}; }
 };
 

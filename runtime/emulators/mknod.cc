@@ -107,7 +107,8 @@ class MknodEmulator final : public Emulator {
     if (!bind_) return {};
     return {.capabilities = 1ULL << CAP_SYS_ADMIN,
             .host_capabilities = 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_CHROOT,
-            .makes_mounts = true};
+            .makes_mounts = true,
+            .own_users_only = true};
   }
 
   SysResult<StepResult> perform(const Step& step, kernel::HostActions& host) const override {
@@ -203,11 +204,11 @@ Row mknod_row() {
       .name = "mknod",
       .members = kMembers,
       .support = Support::kPartial,
-      .needs = Needs::kFiles,
+      .rights = {.needs = Needs::kFiles,
+                 .capabilities = kernel::actor_capabilities(),
+                 .host_capabilities = 1ULL << CAP_MKNOD | 1ULL << CAP_DAC_OVERRIDE |
+                                      1ULL << CAP_SETUID | 1ULL << CAP_SETGID},
       .repeatable = false,  // the second time gives EEXIST
-      .capabilities = kernel::actor_capabilities(),
-      .host_capabilities =
-          1ULL << CAP_MKNOD | 1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID,
       .options = kOptions,
       .summary = "makes listed device nodes for callers with CAP_MKNOD in their own namespace",
       .notes =

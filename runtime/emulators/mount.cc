@@ -7,7 +7,8 @@
 // Why it is safe: only listed types with listed options are mounted. What root of a user namespace
 // may mount is mounted by the worker, which is no more than that. A block device must be listed by
 // number; its filesystem is mounted by the helper in a workshop, with nodev locked on it by the
-// kernel, and arrives id-mapped, so that root inside is root of its files. A server must
+// kernel, and arrives id-mapped, so that root inside is root of its files; or a program that is
+// nobody outside the sandbox serves it (emulators/mount_fuse.h). A server must
 // be listed by its address; what is mounted of it is mounted there too, on the caller's own
 // network, which must belong to the sandbox. The path that is mounted on is walked as the caller,
 // and the mount attached with the caller's rights.
@@ -24,7 +25,10 @@
 
 #include "emulators/device_list.h"
 #include "emulators/filesystem_list.h"
+#include "emulators/fuse_list.h"
 #include "emulators/mount_callers.h"
+#include "emulators/mount_ends.h"
+#include "emulators/mount_fuse.h"
 
 namespace sidecall::emulators {
 namespace {
@@ -35,7 +39,7 @@ using Kind = FilesystemList::Kind;
 enum : unsigned { kMount, kFsopen, kFsconfig };
 
 // What the helper is asked for, in the last of a step's numbers.
-enum : std::uint64_t { kMakeAside, kDropAside };
+enum : std::uint64_t { kMakeAside, kDropAside, kMakeNode, kDropNode };
 constexpr std::size_t kWhat = 7;
 
 // The kernel copies one page of each of the strings but the path.
@@ -64,8 +68,10 @@ SysResult<std::string> read_short(kernel::Target& target, std::uint64_t address)
 
 class MountEmulator final : public Emulator {
  public:
-  MountEmulator(FilesystemList filesystems, DeviceList devices, MountCallers callers, bool shift)
+  MountEmulator(FilesystemList filesystems, FuseList fuse, DeviceList devices, MountCallers callers,
+                bool shift)
       : filesystems_(std::move(filesystems)),
+        fuse_(std::move(fuse)),
         devices_(std::move(devices)),
         callers_(callers),
         shift_(shift) {}
@@ -78,6 +84,7 @@ class MountEmulator final : public Emulator {
     const std::uint64_t flags = call.args[3];
     const std::uint64_t data_at = call.args[4];
     if (!mounts_something_new(flags) || type_at == 0) return Continue{};
+    if (!environment.sandbox.has_own_user_namespace()) return Continue{};
     kernel::Target& target = environment.target;
     kernel::MountArguments wanted;
     wanted.flags = flags;
@@ -118,6 +125,10 @@ class MountEmulator final : public Emulator {
     wanted.target = path->text;
 
     if (environment.made_before && is_there(wanted.target, *path, environment)) return Value{0};
+    if (fuse_.command(entry->type) != nullptr) {
+      return mount_by_program(wanted, *path, devices_, {.make = kMakeNode, .drop = kDropNode},
+                              environment);
+    }
     if (entry->kind == Kind::kDevice) return mount_device(wanted, *path, environment);
     if (entry->kind == Kind::kNetwork) return mount_network(wanted, *path, environment);
     if (wanted.type == "proc") return mount_proc(wanted, *path, environment);
@@ -129,11 +140,21 @@ class MountEmulator final : public Emulator {
       host.drop_aside();
       return StepResult{};
     }
+    if (step.numbers[kWhat] == kDropNode) {
+      host.drop_loose_node();
+      return StepResult{};
+    }
+    if (step.numbers[kWhat] == kMakeNode) {
+      const auto device = static_cast<dev_t>(step.numbers[1]);
+      if (fuse_.empty() || !allows(device)) return sys_failure(EPERM);
+      return give_node(device, host);
+    }
     if (step.texts.size() != 3) return sys_failure(EINVAL);
     const std::string& type = step.texts[0];
     const std::string& data = step.texts[2];
     const FilesystemList::Entry* entry = filesystems_.find(type);
-    if (entry == nullptr || !entry->allows(data) || !mounts_something_new(step.numbers[0])) {
+    if (entry == nullptr || fuse_.command(type) != nullptr || !entry->allows(data) ||
+        !mounts_something_new(step.numbers[0])) {
       return sys_failure(EPERM);
     }
     kernel::AsideMount wanted{.type = type,
@@ -143,9 +164,7 @@ class MountEmulator final : public Emulator {
                               .id_mapped = shift_};
     if (entry->kind == Kind::kDevice) {
       wanted.device = static_cast<dev_t>(step.numbers[1]);
-      if (!devices_.allows(S_IFBLK, gnu_dev_major(wanted.device), gnu_dev_minor(wanted.device))) {
-        return sys_failure(EPERM);
-      }
+      if (!allows(wanted.device)) return sys_failure(EPERM);
     } else if (entry->kind == Kind::kNetwork && step.fds.size() == 1) {
       wanted.network = step.fds[0].get();
     } else {
@@ -156,7 +175,23 @@ class MountEmulator final : public Emulator {
     return StepResult{.value = 0, .bytes = std::move(*made)};
   }
 
+  SysResult<StepResult> launch(const Step& step, kernel::FusePrograms& programs) const override {
+    if (step.texts.size() != 2 || step.fds.size() != 1) return sys_failure(EINVAL);
+    const FilesystemList::Entry* entry = filesystems_.find(step.texts[0]);
+    const auto* command = fuse_.command(step.texts[0]);
+    if (entry == nullptr || command == nullptr || !entry->allows(step.texts[1])) {
+      return sys_failure(EPERM);
+    }
+    return start_program(*command, step, programs);
+  }
+
+  Rights further_rights() const override { return fuse_.empty() ? Rights{} : fuse_rights(); }
+
  private:
+  [[nodiscard]] bool allows(dev_t device) const {
+    return devices_.allows(S_IFBLK, gnu_dev_major(device), gnu_dev_minor(device));
+  }
+
   // Mounts as the caller, with CAP_SYS_ADMIN lent in the sandbox's user namespace.
   static Outcome as_root_of_the_sandbox(const kernel::MountArguments& wanted,
                                         const CallerPath& path, Environment& environment) {
@@ -192,17 +227,6 @@ class MountEmulator final : public Emulator {
     return files.mount_id(mounted->get()).value_or(MountLedger::kUnknown);
   }
 
-  // The kernel's errno for what cannot be mounted on; 0 where it can. `device`: of the filesystem.
-  static int refusal_of(int place, dev_t device) {
-    struct statx about {};
-    if (::statx(place, "", AT_EMPTY_PATH, STATX_TYPE, &about) != 0) return errno;
-    if (!S_ISDIR(about.stx_mode)) return ENOTDIR;
-    // The same filesystem twice at one place.
-    const bool is_root = (about.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-    return is_root && gnu_dev_makedev(about.stx_dev_major, about.stx_dev_minor) == device ? EBUSY
-                                                                                          : 0;
-  }
-
   // A proc of the caller's pid namespace: what is masked in the container's own stays so.
   static Outcome mount_proc(const kernel::MountArguments& wanted, const CallerPath& path,
                             Environment& environment) {
@@ -217,7 +241,7 @@ class MountEmulator final : public Emulator {
           auto place = files.open_path(wanted.target, 0);
           if (!place) return tl::unexpected<Errno>(place.error());
           if ((wanted.flags & kNoUser) != 0) return sys_failure(EINVAL);
-          if (const int number = refusal_of(place->get(), 0); number != 0) {
+          if (const int number = refusal_of_place(place->get(), 0); number != 0) {
             return sys_failure(number);
           }
           auto proc =
@@ -236,52 +260,28 @@ class MountEmulator final : public Emulator {
 
   Outcome mount_device(const kernel::MountArguments& wanted, const CallerPath& path,
                        Environment& environment) const {
-    const std::string source_path =
-        with_own_numbers(environment.target, wanted.source.value_or(""), path.view.credentials);
-    UniqueFd place;
-    UniqueFd source;
-    const auto found =
-        environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
-          auto opened = files.open_path(wanted.target, 0);
-          if (!opened) return tl::unexpected<Errno>(opened.error());
-          place = std::move(*opened);
-          // Without a source, says the kernel.
-          if (source_path.empty()) return sys_failure(EINVAL);
-          opened = files.open_path(source_path, 0);
-          if (!opened) return tl::unexpected<Errno>(opened.error());
-          source = std::move(*opened);
-          return {};
-        });
-    if (!found) return found.error();
+    const auto ends = find_mount_ends(wanted, path, environment);
+    if (!ends) return ends.error();
     struct stat about {};
-    if (::fstat(source.get(), &about) != 0) return Errno{errno};
+    if (::fstat(ends->source.get(), &about) != 0) return Errno{errno};
     if (!S_ISBLK(about.st_mode)) return Errno{ENOTBLK};
-    if (!devices_.allows(S_IFBLK, gnu_dev_major(about.st_rdev), gnu_dev_minor(about.st_rdev))) {
-      return Continue{};
-    }
+    if (!allows(about.st_rdev)) return Continue{};
 
     Step make;
     make.numbers[1] = about.st_rdev;
-    return mount_aside(std::move(make), wanted, place, path, environment);
+    return mount_aside(std::move(make), wanted, ends->place, path, environment);
   }
 
   // Of a server, which is reached by the caller's network.
   static Outcome mount_network(const kernel::MountArguments& wanted, const CallerPath& path,
                                Environment& environment) {
-    UniqueFd place;
-    const auto found =
-        environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
-          auto opened = files.open_path(wanted.target, 0);
-          if (!opened) return tl::unexpected<Errno>(opened.error());
-          place = std::move(*opened);
-          return {};
-        });
-    if (!found) return found.error();
+    const auto place = find_mount_place(wanted, path, environment);
+    if (!place) return place.error();
     auto network = environment.target.open_namespace("net");
     if (!network) return network.error();
     Step make;
     make.fds.push_back(std::move(*network));
-    return mount_aside(std::move(make), wanted, place, path, environment);
+    return mount_aside(std::move(make), wanted, *place, path, environment);
   }
 
   // Has the helper mount it, and attaches that as the caller. `make` has what is the kind's own.
@@ -297,22 +297,11 @@ class MountEmulator final : public Emulator {
     drop.numbers[kWhat] = kDropAside;
     static_cast<void>(environment.ask_helper(drop));
     if (!mount) return mount.error();
-    if (const int number = refusal_of(place.get(), make.numbers[1]); number != 0) {
-      return Errno{number};
-    }
-    std::uint64_t made = 0;
-    const auto attached =
-        environment.actor->as_caller(path.view, [&](kernel::CallerFiles& files) -> SysResult<void> {
-          if (auto done = files.attach_mount(mount->get(), place.get()); !done) return done;
-          made = files.mount_id(mount->get()).value_or(MountLedger::kUnknown);
-          return {};
-        });
-    if (!attached) return attached.error();
-    environment.sandbox.mounts().remember(made);
-    return Value{0};
+    return attach_at(place, *mount, make.numbers[1], path, environment);
   }
 
   FilesystemList filesystems_;
+  FuseList fuse_;
   DeviceList devices_;
   MountCallers callers_;
   bool shift_;
@@ -322,11 +311,14 @@ Result<std::unique_ptr<Emulator>> make(const Options& options) {
   using Texts = std::vector<std::string>;
   auto filesystems = FilesystemList::parse(option_or(options, "filesystems", Texts{}));
   if (!filesystems) return pass_on(std::move(filesystems), "filesystems");
+  auto fuse = FuseList::parse(option_or(options, "fuse", Texts{}), *filesystems);
+  if (!fuse) return pass_on(std::move(fuse), "fuse");
   auto devices = DeviceList::parse(option_or(options, "devices", Texts{}));
   if (!devices) return pass_on(std::move(devices), "devices");
   auto callers = MountCallers::parse(options);
   if (!callers) return pass_on(std::move(callers));
-  return std::make_unique<MountEmulator>(std::move(*filesystems), std::move(*devices), *callers,
+  return std::make_unique<MountEmulator>(std::move(*filesystems), std::move(*fuse),
+                                         std::move(*devices), *callers,
                                          option_or(options, "shift", true));
 }
 
@@ -348,13 +340,16 @@ Row mount_row() {
   static const std::array<emulators::Member, 3> kMembers = {emulators::Member{"mount", kNotify},
                                                             emulators::Member{"fsopen", {}},
                                                             emulators::Member{"fsconfig", {}}};
-  static constexpr std::array<OptionSpec, 4> kOptions = {
+  static constexpr std::array<OptionSpec, 5> kOptions = {
       OptionSpec{"filesystems", OptionType::kStringList, true,
                  "types and their options: \"ext4\", \"tmpfs: size,mode\", \"overlay: *\", \"nfs4: "
                  "addr=192.0.2.1,vers\""},
       OptionSpec{"devices", OptionType::kStringList, false,
                  "block devices whose filesystems may be mounted: \"b 7:0\", \"b 7:*\"; default: "
                  "none"},
+      OptionSpec{"fuse", OptionType::kStringList, false,
+                 "types of \"filesystems\" that a program serves in the kernel's place: \"ext4: "
+                 "fuse2fs\"; default: none"},
       OptionSpec{"shift", OptionType::kBool, false,
                  "files of a device's filesystem belong to the sandbox's ids, where the filesystem "
                  "can be id-mapped; default: true"},
@@ -363,12 +358,13 @@ Row mount_row() {
       .name = "mount",
       .members = kMembers,
       .support = Support::kPartial,
-      .needs = Needs::kFiles,
+      .rights = {.needs = Needs::kFiles,
+                 .capabilities = kernel::actor_capabilities() | 1ULL << CAP_SYS_ADMIN,
+                 .host_capabilities = 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_CHROOT |
+                                      1ULL << CAP_MKNOD | 1ULL << CAP_DAC_OVERRIDE,
+                 .makes_mounts = true,
+                 .own_users_only = true},
       .repeatable = false,  // the second would lie over the first
-      .capabilities = kernel::actor_capabilities() | 1ULL << CAP_SYS_ADMIN,
-      .host_capabilities = 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_SYS_CHROOT | 1ULL << CAP_MKNOD |
-                           1ULL << CAP_DAC_OVERRIDE,
-      .makes_mounts = true,
       .options = kOptions,
       .summary = "mounts listed filesystems for sandboxes with a user namespace of their own",
       .notes =

@@ -16,7 +16,6 @@ Result<MountCallers> MountCallers::parse(const Options& options) {
 SysResult<MountRight> mount_right(const MountCallers& callers,
                                   const kernel::Credentials& credentials,
                                   Environment& environment) {
-  if (!environment.sandbox.has_own_user_namespace()) return MountRight::kNone;
   const auto in_sandbox = environment.target.in_sandbox_user_namespace();
   if (!in_sandbox) return tl::unexpected<Errno>(in_sandbox.error());
   if (!*in_sandbox) return MountRight::kNone;

@@ -29,6 +29,7 @@ enum class MountRight : std::uint8_t {
   kLent,  // it is to be lent that
 };
 
+// Of a caller in a sandbox with a user namespace of its own.
 [[nodiscard]] SysResult<MountRight> mount_right(const MountCallers& callers,
                                                 const kernel::Credentials& credentials,
                                                 Environment& environment);

@@ -99,7 +99,7 @@ Row reboot_row() {
       .name = "reboot",
       .members = kMembers,
       .support = Support::kPartial,
-      .needs = Needs::kRegisters,
+      .rights = {.needs = Needs::kRegisters},
       .options = kOptions,
       .summary =
           "lets reboot succeed without an effect, fail with a chosen error, or end the sandbox",

@@ -241,10 +241,10 @@ Row sched_row() {
       .name = "sched",
       .members = kMembers,
       .support = Support::kPartial,
-      .needs = Needs::kFiles,
+      .rights = {.needs = Needs::kFiles,
+                 .capabilities = kernel::actor_capabilities(),
+                 .host_capabilities = 1ULL << CAP_SYS_NICE | 1ULL << CAP_SYS_PTRACE},
       .repeatable = true,
-      .capabilities = kernel::actor_capabilities(),
-      .host_capabilities = 1ULL << CAP_SYS_NICE | 1ULL << CAP_SYS_PTRACE,
       .options = kOptions,
       .summary = "raises the sandbox's own threads, up to the policy's ceilings",
       .notes =

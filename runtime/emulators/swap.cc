@@ -42,7 +42,7 @@ Row swap_row() {
       .name = "swap",
       .members = kMembers,
       .support = Support::kPartial,
-      .needs = Needs::kRegisters,
+      .rights = {.needs = Needs::kRegisters},
       .options = kOptions,
       .summary = "lets swapon and swapoff succeed without an effect, or fail with a chosen error",
       .notes =

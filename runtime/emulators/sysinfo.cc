@@ -43,9 +43,10 @@ Row sysinfo_row() {
       .name = "sysinfo",
       .members = kMembers,
       .support = Support::kFull,
-      .needs = Needs::kMemory,
-      // CAP_DAC_OVERRIDE: /proc/TID/mem belongs to the caller's user, and is nobody else's to open.
-      .capabilities = 1ULL << CAP_SYS_PTRACE | 1ULL << CAP_DAC_OVERRIDE,
+      .rights = {.needs = Needs::kMemory,
+                 // CAP_DAC_OVERRIDE: /proc/TID/mem belongs to the caller's user, and is nobody
+                 // else's to open.
+                 .capabilities = 1ULL << CAP_SYS_PTRACE | 1ULL << CAP_DAC_OVERRIDE},
       .options = {},
       .summary = "shows the sandbox's memory and swap limits, process count and uptime",
       .notes =

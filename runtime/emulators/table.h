@@ -39,16 +39,11 @@ struct Row {
   std::string_view name;
   std::span<const Member> members;
   Support support{};
-  Needs needs{};
+  // What every instance needs; Emulator::further_rights() says what its options add.
+  Rights rights{};
   // Whether a call that may have been carried out already, by a worker that died of it, can be
   // carried out again. Where not, it is answered with EINTR.
   bool repeatable = true;
-  // Bits (1 << CAP_*): what the worker keeps for it, in the sandbox's user namespace, and what the
-  // sandbox's helper keeps in the host's to perform() its steps. Without the latter, no helper.
-  std::uint64_t capabilities = 0;
-  std::uint64_t host_capabilities = 0;
-  // Whether the helper makes mounts: worker and helper then share a workshop (kernel/workshop.h).
-  bool makes_mounts = false;
   std::span<const OptionSpec> options;
   std::string_view summary;
   std::string_view notes;

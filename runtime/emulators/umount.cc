@@ -28,6 +28,7 @@ class UmountEmulator final : public Emulator {
   explicit UmountEmulator(MountCallers callers) : callers_(callers) {}
 
   Outcome emulate(const Call& call, Environment& environment) const override {
+    if (!environment.sandbox.has_own_user_namespace()) return Continue{};
     const auto flags = call.member == kUmount ? 0U : static_cast<unsigned>(call.args[1]);
     if ((flags & ~kKnownFlags) != 0) return Errno{EINVAL};
     kernel::Target& target = environment.target;
@@ -83,9 +84,10 @@ Row umount_row() {
       .name = "umount",
       .members = kMembers,
       .support = Support::kPartial,
-      .needs = Needs::kFiles,
+      .rights = {.needs = Needs::kFiles,
+                 .capabilities = kernel::actor_capabilities() | 1ULL << CAP_SYS_ADMIN,
+                 .own_users_only = true},
       .repeatable = false,
-      .capabilities = kernel::actor_capabilities() | 1ULL << CAP_SYS_ADMIN,
       .options = kOptions,
       .summary = "takes off what the mount emulator has mounted for callers without CAP_SYS_ADMIN",
       .notes =

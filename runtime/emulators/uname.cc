@@ -93,10 +93,12 @@ Row uname_row() {
       .name = "uname",
       .members = kMembers,
       .support = Support::kFull,
-      .needs = Needs::kMemory,
-      // CAP_DAC_OVERRIDE: /proc/TID/mem belongs to the caller's user, and is nobody else's to open.
-      // CAP_SYS_ADMIN: to look into a UTS namespace that is not the sandbox's own.
-      .capabilities = 1ULL << CAP_SYS_PTRACE | 1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_SYS_ADMIN,
+      .rights =
+          {.needs = Needs::kMemory,
+           // CAP_DAC_OVERRIDE: /proc/TID/mem belongs to the caller's user, and is nobody else's to
+           // open. CAP_SYS_ADMIN: to look into a UTS namespace that is not the sandbox's own.
+           .capabilities =
+               1ULL << CAP_SYS_PTRACE | 1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_SYS_ADMIN},
       .options = kOptions,
       .summary = "tells another kernel release, version, node name or NIS domain",
       .notes =

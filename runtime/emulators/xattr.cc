@@ -246,10 +246,11 @@ Row xattr_row() {
       .name = "xattr",
       .members = kCalls,
       .support = Support::kPartial,
-      .needs = Needs::kFiles,
+      .rights = {.needs = Needs::kFiles,
+                 .capabilities = kernel::actor_capabilities(),
+                 .host_capabilities = 1ULL << CAP_SYS_ADMIN,
+                 .own_users_only = true},
       .repeatable = false,  // the second time an attribute may be there, or gone
-      .capabilities = kernel::actor_capabilities(),
-      .host_capabilities = 1ULL << CAP_SYS_ADMIN,
       .options = kOptions,
       .summary =
           "sets and removes listed trusted.* and security.* attributes for callers with "

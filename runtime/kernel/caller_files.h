@@ -54,6 +54,9 @@ class CallerFiles {
   [[nodiscard]] virtual SysResult<void> detach_mount(int mount) = 0;
   // The kernel's number for the mount that `file` is on, never given to another one (Linux 6.8).
   [[nodiscard]] virtual SysResult<std::uint64_t> mount_id(int file) = 0;
+  // A detached mount of a file alone. EACCES, EROFS and the like where the caller may not open it
+  // for reading, and for writing if `writable`.
+  [[nodiscard]] virtual SysResult<UniqueFd> copy_file(int file, bool writable) = 0;
   // A detached copy of the proc that is /proc in the mount namespace's root, wherever the caller's
   // own is, and of all mounts below it (EINVAL where there is no proc); and a detached mount of a
   // new proc of the pid namespace (Linux 6.17). Both with what `flags` of mount(2) say.

@@ -23,6 +23,7 @@ class KernelFiles final : public CallerFiles {
   [[nodiscard]] SysResult<void> attach_mount(int mount, int target) override;
   [[nodiscard]] SysResult<void> detach_mount(int mount) override;
   [[nodiscard]] SysResult<std::uint64_t> mount_id(int file) override;
+  [[nodiscard]] SysResult<UniqueFd> copy_file(int file, bool writable) override;
   [[nodiscard]] SysResult<UniqueFd> copy_proc(unsigned long flags) override;
   [[nodiscard]] SysResult<UniqueFd> new_proc(int pid_namespace, unsigned long flags) override;
 

@@ -39,7 +39,9 @@ unsigned attributes_of(unsigned long flags) {
 SysResult<std::uint64_t> mount_id(int file) {
   constexpr unsigned kUniqueMountId = 0x4000;  // STATX_MNT_ID_UNIQUE
   struct statx about {};
-  if (::statx(file, "", AT_EMPTY_PATH, kUniqueMountId, &about) != 0) return sys_failure(errno);
+  // Of the filesystem, which may be a program that does not answer, nothing is asked.
+  constexpr int kFlags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+  if (::statx(file, "", kFlags, kUniqueMountId, &about) != 0) return sys_failure(errno);
   if ((about.stx_mask & kUniqueMountId) == 0) return sys_failure(EOPNOTSUPP);
   return about.stx_mnt_id;
 }

@@ -95,6 +95,21 @@ constexpr std::array kDeadly = {SCMP_SYS(execve),
                                 SCMP_SYS(io_uring_setup),
                                 SCMP_SYS(userfaultfd)};
 
+// What a filesystem's program has no business with, and could reach more of the kernel by than its
+// container may.
+constexpr std::array kNotForPrograms = {SCMP_SYS(ptrace),           SCMP_SYS(bpf),
+                                        SCMP_SYS(init_module),      SCMP_SYS(finit_module),
+                                        SCMP_SYS(delete_module),    SCMP_SYS(kexec_load),
+                                        SCMP_SYS(kexec_file_load),  SCMP_SYS(open_by_handle_at),
+                                        SCMP_SYS(io_uring_setup),   SCMP_SYS(userfaultfd),
+                                        SCMP_SYS(perf_event_open),  SCMP_SYS(keyctl),
+                                        SCMP_SYS(add_key),          SCMP_SYS(request_key),
+                                        SCMP_SYS(unshare),          SCMP_SYS(setns),
+                                        SCMP_SYS(pivot_root),       SCMP_SYS(chroot),
+                                        SCMP_SYS(socket),           SCMP_SYS(socketpair),
+                                        SCMP_SYS(pidfd_getfd),      SCMP_SYS(process_vm_readv),
+                                        SCMP_SYS(process_vm_writev)};
+
 struct Release {
   void operator()(void* filter) const { ::seccomp_release(filter); }
 };
@@ -154,6 +169,27 @@ Result<void> filter_own_calls() {
   also(SCMP_ACT_KILL_PROCESS, kDeadly);
   if (failed == 0) failed = ::seccomp_load(filter.get());
   if (failed != 0) return errno_failure("putting a seccomp filter on the worker itself", -failed);
+  return {};
+}
+
+Result<void> filter_program_calls() {
+  const Filter filter(::seccomp_init(SCMP_ACT_ALLOW));
+  if (!filter) return failure("no memory for a program's seccomp filter");
+  // A process of the same namespaces alone; of clone3(2) a filter cannot see the arguments.
+  constexpr std::uint64_t kNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
+                                        CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  int failed = add(filter.get(), SCMP_ACT_ERRNO(EPERM), kNotForPrograms);
+  if (failed == 0) failed = add(filter.get(), SCMP_ACT_ERRNO(ENOSYS), std::array{SCMP_SYS(clone3)});
+  for (std::uint64_t bit = 1; bit <= kNamespaces; bit <<= 1U) {
+    if ((kNamespaces & bit) == 0) continue;
+    const scmp_arg_cmp asked{.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = bit, .datum_b = bit};
+    if (failed == 0) {
+      failed =
+          ::seccomp_rule_add_array(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, &asked);
+    }
+  }
+  if (failed == 0) failed = ::seccomp_load(filter.get());
+  if (failed != 0) return errno_failure("putting a seccomp filter on a program", -failed);
   return {};
 }
 

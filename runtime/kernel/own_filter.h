@@ -1,4 +1,4 @@
-// The seccomp filter that workers and helpers put on themselves.
+// The seccomp filters of what runs beside a sandbox.
 #pragma once
 
 #include "base/result.h"
@@ -13,5 +13,9 @@ namespace sidecall::kernel {
 // The list is one for all, so that the kernel's own table answers for it (seccomp's action cache):
 // no instruction of the filter is run for a call that depends on no argument.
 [[nodiscard]] Result<void> filter_own_calls();
+
+// For a process that is about to become a filesystem's program: what such a program never does, and
+// the container's own filter might not allow, fails with EPERM. Needs no_new_privs.
+[[nodiscard]] Result<void> filter_program_calls();
 
 }  // namespace sidecall::kernel

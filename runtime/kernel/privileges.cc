@@ -61,6 +61,19 @@ Result<void> drop_capabilities(std::uint64_t keep) {
   return {};
 }
 
+bool keep_over_exec(std::uint64_t bits) {
+  const CapState state(::cap_get_proc());
+  if (!state) return false;
+  for (int capability = 0; capability < ::cap_max_bits(); ++capability) {
+    if (!set_flag(state.get(), capability, CAP_INHERITABLE, kept(bits, capability))) return false;
+  }
+  if (::cap_set_proc(state.get()) != 0) return false;
+  for (int capability = 0; capability < ::cap_max_bits(); ++capability) {
+    if (kept(bits, capability) && ::cap_set_ambient(capability, CAP_SET) != 0) return false;
+  }
+  return true;
+}
+
 Result<void> drop_privileges(std::uint64_t keep) {
   if (auto dropped = drop_capabilities(keep); !dropped) return dropped;
   return filter_own_calls();

@@ -20,6 +20,10 @@ namespace sidecall::kernel {
 // system calls of kernel/own_filter.h.
 [[nodiscard]] Result<void> drop_privileges(std::uint64_t keep);
 
+// Has `bits` of the calling thread's capabilities survive execve(2), whoever its user is: they are
+// then ambient (capabilities(7)). Whether that was possible.
+[[nodiscard]] bool keep_over_exec(std::uint64_t bits);
+
 // "cap_mknod,cap_sys_ptrace" for bits; "none" for 0.
 [[nodiscard]] std::string capability_names(std::uint64_t bits);
 

@@ -21,6 +21,7 @@ namespace sidecall::worker {
 struct Acting {
   std::unique_ptr<kernel::Actor> actor;
   std::unique_ptr<emulators::Helper> helper;  // null where the policy needs none
+  emulators::Helper* launcher = nullptr;      // outlives it; null likewise
   std::unique_ptr<kernel::ThreadCache> threads = std::make_unique<kernel::ThreadCache>();
 };
 

@@ -9,6 +9,14 @@ namespace {
 // Larger than every syscall number of the ABIs served; x32 numbers (0x40000000 and up) are beyond.
 constexpr std::int32_t kNumbers = 4096;
 
+void add(const emulators::Rights& rights, emulators::Rights& sum) {
+  sum.needs = std::max(sum.needs, rights.needs);
+  sum.capabilities |= rights.capabilities;
+  sum.host_capabilities |= rights.host_capabilities;
+  sum.makes_mounts |= rights.makes_mounts;
+  sum.starts_programs |= rights.starts_programs;
+}
+
 // Whether the rule's emulator, if it has one, exists and has such a member. Instances are known.
 bool is_served(const emulators::Rule& rule, const std::vector<emulators::Instance>& instances) {
   if (rule.action != emulators::Rule::Action::kEmulate) return true;
@@ -26,10 +34,11 @@ Result<Dispatcher> Dispatcher::build(emulators::Program program) {
     auto emulator = row->make(instance.options);
     if (!emulator) return pass_on(std::move(emulator), "emulator " + instance.emulator);
     const emulators::Rights further = (*emulator)->further_rights();
-    const emulators::Needs needs = std::max(row->needs, further.needs);
-    dispatcher.capabilities_ |= row->capabilities | further.capabilities;
-    dispatcher.host_capabilities_ |= row->host_capabilities | further.host_capabilities;
-    dispatcher.makes_mounts_ |= row->makes_mounts || further.makes_mounts;
+    const emulators::Needs needs = std::max(row->rights.needs, further.needs);
+    for (const emulators::Rights& rights : {row->rights, further}) {
+      add(rights, dispatcher.rights_);
+      if (!rights.own_users_only) add(rights, dispatcher.rights_among_host_users_);
+    }
     dispatcher.needs_targets_ |= needs != emulators::Needs::kRegisters;
     dispatcher.built_.push_back(
         {.emulator = std::move(*emulator), .needs = needs, .repeatable = row->repeatable});

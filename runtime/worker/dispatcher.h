@@ -39,17 +39,17 @@ class Dispatcher {
   // name is left to the kernel.
   [[nodiscard]] Decision decide(const kernel::Notification& notification) const;
 
-  // Bits (1 << CAP_*) that the program's emulators need in the worker, and in the helper.
-  [[nodiscard]] std::uint64_t capabilities() const { return capabilities_; }
-  [[nodiscard]] std::uint64_t host_capabilities() const { return host_capabilities_; }
+  // What all of the program's emulators need together, in a sandbox with a user namespace of its
+  // own or in one without.
+  [[nodiscard]] const emulators::Rights& rights(bool own_user_namespace) const {
+    return own_user_namespace ? rights_ : rights_among_host_users_;
+  }
   // Of one of Program::instances; null where there is none.
   [[nodiscard]] const emulators::Emulator* emulator(std::uint32_t instance) const {
     return instance < built_.size() ? built_[instance].emulator.get() : nullptr;
   }
   // Whether any of them looks at its caller beyond the registers.
   [[nodiscard]] bool needs_targets() const { return needs_targets_; }
-  // Whether any of them makes mounts.
-  [[nodiscard]] bool makes_mounts() const { return makes_mounts_; }
 
  private:
   struct Built {
@@ -63,10 +63,9 @@ class Dispatcher {
   emulators::Program program_;
   std::vector<Built> built_;  // one for each of the program's instances
   std::array<Index, 3> index_;
-  std::uint64_t capabilities_ = 0;
-  std::uint64_t host_capabilities_ = 0;
+  emulators::Rights rights_;
+  emulators::Rights rights_among_host_users_;
   bool needs_targets_ = false;
-  bool makes_mounts_ = false;
 };
 
 }  // namespace sidecall::worker

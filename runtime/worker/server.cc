@@ -93,6 +93,7 @@ Outcome Server::outcome_of(const PendingCall& call, const Acting* acting, bool m
                                        .sandbox = parts_.sandbox,
                                        .actor = acting != nullptr ? acting->actor.get() : nullptr,
                                        .helper = acting != nullptr ? acting->helper.get() : nullptr,
+                                       .launcher = acting != nullptr ? acting->launcher : nullptr,
                                        .instance = decision.instance,
                                        .made_before = made_before};
     return decision.emulator->emulate(decision.call, environment);

@@ -164,13 +164,13 @@ Result<void> Worker::settle(pid_t first_pid) {
     users_ = std::move(*users);
     sandbox_.set_own_user_namespace(!users_.own);
     namespaces_.confined = !users_.own;
-    if (auto separated = separate(); !separated) return separated;
-    if ((dispatcher_.capabilities() >> CAP_SYS_ADMIN & 1U) != 0) {
+    if (auto separated = separate(first_pid); !separated) return separated;
+    if ((rights().capabilities >> CAP_SYS_ADMIN & 1U) != 0) {
       // Not fatal: names that the policy does not replace are then looked up call by call.
       static_cast<void>(kernel::join_uts_namespace(namespaces_));
     }
   }
-  return kernel::drop_privileges(dispatcher_.capabilities());
+  return kernel::drop_privileges(rights().capabilities);
 }
 
 Result<void> Worker::look_at_sandbox(pid_t first_pid) {
@@ -185,19 +185,22 @@ Result<void> Worker::look_at_sandbox(pid_t first_pid) {
   return {};
 }
 
-Result<void> Worker::separate() {
-  // Mounts are made for sandboxes with a user namespace of their own alone.
-  const bool makes_mounts = dispatcher_.makes_mounts() && !users_.own;
-  if (makes_mounts) {
+Result<void> Worker::separate(pid_t first_pid) {
+  if (rights().starts_programs) {
+    auto launcher = Launcher::start(dispatcher_, users_, first_pid);
+    if (!launcher) return pass_on(std::move(launcher));
+    launcher_ = std::move(*launcher);
+  }
+  if (rights().makes_mounts) {
     if (auto entered = kernel::enter_workshop(); !entered) return entered;
   }
-  if (dispatcher_.host_capabilities() != 0) {
+  if (rights().host_capabilities != 0) {
     auto helper = HelperProcess::start(dispatcher_, users_, namespaces_.proc.get());
     if (!helper) return pass_on(std::move(helper));
     helper_ = std::move(*helper);
   }
   if (auto joined = kernel::join_user_namespace(users_); !joined) return joined;
-  if (makes_mounts) return kernel::enter_workshop_copy();
+  if (rights().makes_mounts) return kernel::enter_workshop_copy();
   return {};
 }
 
@@ -208,6 +211,7 @@ Result<Acting> Worker::make_acting() const {
     if (!line) return pass_on(std::move(line));
     acting.helper = std::move(*line);
   }
+  acting.launcher = launcher_.get();
   auto actor = kernel::become_actor(namespaces_.proc.get());
   if (!actor) return pass_on(std::move(actor));
   acting.actor = std::move(*actor);

@@ -20,6 +20,7 @@
 #include "worker/cgroup_sandbox.h"
 #include "worker/dispatcher.h"
 #include "worker/helper.h"
+#include "worker/launcher.h"
 #include "worker/made_once.h"
 #include "worker/protocol.h"
 #include "worker/receiver.h"
@@ -47,11 +48,14 @@ class Worker {
   };
 
   void read_control();
-  // Before the first listener, while the process has one thread: starts the helper, goes into the
-  // sandbox's user namespace and gives up what is not needed.
+  // Before the first listener, while the process has one thread: starts helper and launcher, goes
+  // into the sandbox's user namespace and gives up what is not needed.
   [[nodiscard]] Result<void> settle(pid_t first_pid);
   [[nodiscard]] Result<void> look_at_sandbox(pid_t first_pid);
-  [[nodiscard]] Result<void> separate();
+  [[nodiscard]] Result<void> separate(pid_t first_pid);
+  [[nodiscard]] const emulators::Rights& rights() const {
+    return dispatcher_.rights(sandbox_.has_own_user_namespace());
+  }
   [[nodiscard]] Result<Acting> make_acting() const;  // on a thread of the pool
   [[nodiscard]] Result<void> add_listener(const ToWorker& message, UniqueFd fd);
   void set_sync(kernel::Listener& listener);
@@ -80,6 +84,7 @@ class Worker {
   kernel::SandboxNamespaces namespaces_;
   kernel::SandboxUsers users_;
   std::optional<HelperProcess> helper_;
+  std::unique_ptr<Launcher> launcher_;
   bool finishing_ = false;
   std::deque<std::uint64_t> untold_;  // tags of closed listeners, once there is room to tell them
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.bundle import ALL_CAPABILITIES, MEBIBYTE, Wish
+from harness import bundle
+from harness.bundle import ALL_CAPABILITIES, FIRST_ID, MEBIBYTE, Wish
 from harness.program import Program
 
 DEVICES = ["c 1:3", "c 1:5", "c 1:7", "c 1:8", "c 1:9", "c 5:*", "b 7:0"]
@@ -94,15 +95,19 @@ def make_nodes(root):
 
 
 def add_member(archive, name, data=b""):
-    """A directory, or a file that holds `data`."""
+    """A directory, or a file that holds `data`; /dev/null where that is None."""
     member = tarfile.TarInfo(name)
-    member.type = tarfile.REGTYPE if data else tarfile.DIRTYPE
-    member.mode, member.size = 0o755, len(data)
-    archive.addfile(member, io.BytesIO(data))
+    member.mode = 0o755
+    if data is None:
+        member.type, member.devmajor, member.devminor = tarfile.CHRTYPE, 1, 3
+    else:
+        member.type, member.size = tarfile.REGTYPE if data else tarfile.DIRTYPE, len(data)
+    archive.addfile(member, io.BytesIO(data or b""))
 
 
-def make_oci_image(root):
-    """/image: in OCI layout, two layers, of which the second has a whiteout and an opaque one."""
+def make_oci_image(root, more=()):
+    """/image: in OCI layout, two layers, of which the second has a whiteout and an opaque one. The
+    first has the members `more` as well."""
     path = root / "image"
     blobs = path / "blobs" / "sha256"
     blobs.mkdir(parents=True)
@@ -114,7 +119,8 @@ def make_oci_image(root):
                 "size": len(data)}
 
     layers = []
-    for members in [{"etc": b"", "etc/gone": b"x", "etc/kept": b"y", "var": b"", "var/old": b"z"},
+    for members in [{"etc": b"", "etc/gone": b"x", "etc/kept": b"y", "var": b"", "var/old": b"z",
+                     **dict(more)},
                     {"etc": b"", "etc/.wh.gone": b"-", "var": b"", "var/.wh..wh..opq": b"-",
                      "var/new": b"z"}]:
         layer = io.BytesIO()
@@ -200,7 +206,9 @@ PROGRAMS |= {
 
 
 # It leaves device nodes out wherever it finds itself in a user namespace, whether they can be made
-# or not: the trees are those that it gives without sidecall.
+# or not (containers/storage asks only where it runs), so what it takes of sidecall is nothing: the
+# trees, whiteouts (character devices 0:0) among them, are those that it gives without. What unpacks
+# nodes that are in a layer is tar.
 PROGRAMS |= {
     "buildah-vfs": buildah("vfs", "vfs/dir/*", "^./var/new regular file"),
     "buildah-overlay": buildah("overlay", "overlay/*/diff", "^./etc/gone character special file"),
@@ -213,6 +221,21 @@ def test_program_gives_what_it_gives_natively(name, agent, crun, work):
     if program.needs and not Path(program.needs).exists():
         pytest.skip(f"{program.needs} is not installed")
     program.check(agent, crun, work)
+
+
+def test_buildah_asks_for_no_device_node_of_a_layer(agent, crun):
+    program = buildah("vfs", "vfs/dir/*", "^./var/new regular file")
+    if not Path(program.needs).exists():
+        pytest.skip(f"{program.needs} is not installed")
+    agent.write_policy("program", *program.rules)
+    with crun.start(Wish(policy="program", host_programs=True)) as container:
+        root = crun.root(container.name)
+        bundle.give_to(make_oci_image(root, {"dev": b"", "dev/null": None}), FIRST_ID)
+        outcome = container.run(f"mkdir /tmp/work && cd /tmp/work && {program.script}")
+        assert outcome.status == 0, outcome
+        names = [line.split()[0] for line in outcome.text.splitlines()]
+        assert "./dev" in names and "./dev/null" not in names
+        assert container.run("mknod /tmp/null c 1 3 && stat -c %t:%T /tmp/null").text == "1:3"
 
 
 def test_free_shows_the_containers_memory(agent, crun):

@@ -63,14 +63,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   actor.files.make_failure = input.ConsumeBool() ? EPERM : EEXIST;
   support::FakeHelper helper;
   helper.emulator = built.emulator.get();
+  support::FakeLauncher launcher;
+  launcher.emulator = built.emulator.get();
   support::FakeSandbox sandbox;
-  emulators::Environment environment{
-      .target = target, .sandbox = sandbox, .actor = &actor, .helper = &helper};
+  emulators::Environment environment{.target = target,
+                                     .sandbox = sandbox,
+                                     .actor = &actor,
+                                     .helper = &helper,
+                                     .launcher = &launcher};
   const auto outcome = built.emulator->emulate(call, environment);
   if (!outcome) fail(built, outcome.error().message.c_str());
   if (target.anything_read_twice()) fail(built, "it has read a byte twice");
   const bool powerless =
       !target.in_sandbox || (target.caller.effective_capabilities == 0 && target.caller.fsuid != 0);
-  if (powerless && !helper.instances.empty()) fail(built, "it serves whom it must not");
+  if (powerless && (!helper.instances.empty() || !launcher.programs.started.empty()))
+    fail(built, "it serves whom it must not");
   return 0;
 }

@@ -1,5 +1,5 @@
 // A worker that has been taken over: any bytes to the helper, and any step to every emulator's
-// privileged half.
+// privileged halves, the one that makes and the one that starts programs.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -27,6 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   support::FakeHost host;
   const fuzz::Built& built = kRows[decoded->instance % kRows.size()];
   static_cast<void>(built.emulator->perform(decoded->step, host));
+  support::FakePrograms programs;
+  static_cast<void>(built.emulator->launch(decoded->step, programs));
   // Whatever was asked: what the policy of rows.h does not list is not made.
   for (const auto& node : host.made) {
     if (!S_ISCHR(node.mode) && !S_ISBLK(node.mode)) std::abort();
@@ -34,6 +36,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const auto& mount : host.aside) {
     if (mount.type != "ext4" || (mount.flags & MS_NODEV) == 0) std::abort();
+  }
+  for (const auto& program : programs.started) {
+    if (program.command[0] != "fusefat") std::abort();
+    if (!program.options.empty() && !program.options.starts_with("ro") &&
+        !program.options.starts_with(",")) {
+      std::abort();
+    }
   }
   for (const auto& [thread, schedule] : host.scheduled) {
     const bool real_time = schedule.policy == SCHED_FIFO || schedule.policy == SCHED_RR;

@@ -77,6 +77,37 @@ constexpr Case kCases[] = {
        check.holds("it is in the thread's", is_node(check.path("a/node")));
        check.holds("the other is in the process's", is_node(check.path("other")));
      }},
+    {"thread-self/fd of a thread", Off::kFails,
+     [](const Checks& check) {
+       make_directory(check, "a");
+       in_thread([&] {
+         const int fd = open_descriptor(check, "a", O_PATH);
+         const std::string name = "/fd/" + std::to_string(fd);
+         check.gives("mknod", make_node("/proc/thread-self" + name + "/node"), 0);
+         check.gives("mknod through self", make_node("/proc/self" + name + "/other"), 0);
+         check.gives("mknod through its number",
+                     make_node("/proc/self/task/" + std::to_string(::gettid()) + name + "/third"),
+                     0);
+       });
+       check.holds("they are in the descriptor's directory",
+                   is_node("a/node") && is_node("a/other") && is_node("a/third"));
+     }},
+    {"thread-self/fd of a thread with descriptors of its own", Off::kFails,
+     [](const Checks& check) {
+       make_directory(check, "a");
+       make_directory(check, "b");
+       const int fd = open_descriptor(check, "a", O_PATH);
+       in_thread([&] {
+         check.arrange("unshare CLONE_FILES", ::unshare(CLONE_FILES) == 0);
+         const int own = open_descriptor(check, "b", O_PATH);
+         check.arrange("another directory under the same number", ::dup2(own, fd) == fd);
+         const std::string name = "/fd/" + std::to_string(fd);
+         check.gives("mknod", make_node("/proc/thread-self" + name + "/node"), 0);
+         check.gives("mknod through self", make_node("/proc/self" + name + "/other"), 0);
+       });
+       check.holds("it is in the thread's", is_node("b/node"));
+       check.holds("the other is in the process's", is_node("a/other"));
+     }},
     {"link to self/cwd", Off::kLimit,
      [](const Checks& check) {
        make_link(check, "/proc/self/cwd", "link");

@@ -1,9 +1,7 @@
 // The mount and umount emulators against real notifications, in a user namespace.
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/loop.h>
 #include <sys/fsuid.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -12,12 +10,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "base/file.h"
 #include "gtest/gtest.h"
+#include "kernel/device_image.h"
 #include "kernel/forked.h"
 #include "kernel/sandbox.h"
 #include "support/native_abi.h"
@@ -27,48 +25,6 @@ namespace sidecall::testing {
 namespace {
 
 using Texts = std::vector<std::string>;
-
-// An ext4 image of a few files behind a loop device, for as long as this lives.
-class Image {
- public:
-  explicit Image(const std::string& directory) : file_(directory + "/image") {
-    const std::string make = "truncate -s 8M " + file_ + " && mkfs.ext4 -q -F " + file_;
-    if (std::system(make.c_str()) != 0) return;  // NOLINT(cert-env33-c): a test's own words
-    const UniqueFd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
-    const int number = control ? ::ioctl(control.get(), LOOP_CTL_GET_FREE) : -1;
-    if (number < 0) return;
-    path_ = "/dev/loop" + std::to_string(number);
-    loop_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
-    const UniqueFd image(::open(file_.c_str(), O_RDWR | O_CLOEXEC));
-    if (!loop_ || ::ioctl(loop_.get(), LOOP_SET_FD, image.get()) != 0) path_.clear();
-    const std::string place = directory + "/fill";
-    if (path_.empty() || ::mkdir(place.c_str(), 0755) != 0 ||
-        ::mount(path_.c_str(), place.c_str(), "ext4", 0, nullptr) != 0) {
-      path_.clear();
-      return;
-    }
-    ::chmod(place.c_str(), 0755);
-    static_cast<void>(::mknod((place + "/zero").c_str(), S_IFCHR | 0666, ::makedev(1, 5)));
-    ::umount2(place.c_str(), 0);
-  }
-  ~Image() {
-    if (loop_) ::ioctl(loop_.get(), LOOP_CLR_FD, 0);
-  }
-  Image(const Image&) = delete;
-  Image& operator=(const Image&) = delete;
-
-  [[nodiscard]] const std::string& device() const { return path_; }  // empty: none to be had
-  [[nodiscard]] std::string number() const {
-    struct stat about {};
-    ::stat(path_.c_str(), &about);
-    return "b " + std::to_string(major(about.st_rdev)) + ":" + std::to_string(minor(about.st_rdev));
-  }
-
- private:
-  std::string file_;
-  std::string path_;
-  UniqueFd loop_;
-};
 
 class MountTest : public ::testing::Test {
  protected:
@@ -118,7 +74,7 @@ std::string line_of_mount(const std::string& place) {
 }
 
 TEST_F(MountTest, MountsAListedDeviceForTheSandboxsRoot) {
-  const Image image(directory_.path());
+  const DeviceImage image(directory_.path());
   if (image.device().empty()) GTEST_SKIP() << "no loop device or no mkfs.ext4";
   const emulators::Options options{{"filesystems", Texts{"ext4"}},
                                    {"devices", Texts{image.number()}}};
@@ -149,7 +105,7 @@ TEST_F(MountTest, MountsAListedDeviceForTheSandboxsRoot) {
 }
 
 TEST_F(MountTest, WhatIsNotListedIsTheKernels) {
-  const Image image(directory_.path());
+  const DeviceImage image(directory_.path());
   if (image.device().empty()) GTEST_SKIP() << "no loop device or no mkfs.ext4";
   const emulators::Options options{{"filesystems", Texts{"ext4: noload"}},
                                    {"devices", Texts{"b 7:255"}}};

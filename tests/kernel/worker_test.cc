@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
@@ -206,13 +207,13 @@ TEST_F(WorkerTest, LivesInTheSandboxsUserNamespaceBesideItsHelper) {
         EXPECT_EQ(user_namespace(process.pid()), user_namespace(child));
         EXPECT_EQ(status_line(process.pid(), "Uid"), "100000\t100000\t100000\t100000");
         EXPECT_EQ(status_line(process.pid(), "Gid"), "100000\t100000\t100000\t100000");
-        EXPECT_EQ(status_line(process.pid(), "CapPrm"), hexadecimal(row.capabilities));
+        EXPECT_EQ(status_line(process.pid(), "CapPrm"), hexadecimal(row.rights.capabilities));
         const pid_t helper = only_child_of(process.pid());
         ASSERT_GT(helper, 0);
         wait_until_settled(helper);
         EXPECT_EQ(user_namespace(helper), user_namespace(::getpid()));
-        EXPECT_EQ(status_line(helper, "CapPrm"), hexadecimal(row.host_capabilities));
-        EXPECT_EQ(status_line(helper, "CapBnd"), hexadecimal(row.host_capabilities));
+        EXPECT_EQ(status_line(helper, "CapPrm"), hexadecimal(row.rights.host_capabilities));
+        EXPECT_EQ(status_line(helper, "CapBnd"), hexadecimal(row.rights.host_capabilities));
         // The standard streams, its control socket, the user namespace, /proc, a line to an actor;
         // "." and ".." count too.
         EXPECT_LE(open_descriptors(helper), 9U);
@@ -222,6 +223,35 @@ TEST_F(WorkerTest, LivesInTheSandboxsUserNamespaceBesideItsHelper) {
     checks.expect_errno(::mknod("/nowhere/x", S_IFCHR | 0600, ::makedev(1, 3)), ENOENT, "mknod");
   };
   EXPECT_EQ(run_in_sandbox(options, served), "");
+}
+
+TEST_F(WorkerTest, AmongTheHostsUsersKeepsNothingForMounts) {
+  const auto& mount = *emulators::find_row("mount");
+  const auto program = [] {
+    return emulate("mount", {{"filesystems", std::vector<std::string>{"tmpfs"}}},
+                   {{kNative, SYS_mount}});
+  };
+  SandboxOptions options{
+      .program = program(), .meanwhile = [&mount](worker::WorkerProcess& process, pid_t, int) {
+        wait_until_settled(process.pid());
+        EXPECT_EQ(status_line(process.pid(), "CapPrm"), hexadecimal(mount.rights.capabilities));
+        const pid_t helper = only_child_of(process.pid());
+        ASSERT_GT(helper, 0);
+        wait_until_settled(helper);
+        EXPECT_EQ(status_line(helper, "CapPrm"), hexadecimal(mount.rights.host_capabilities));
+      }};
+  const auto mounts = [](Checks& checks) {
+    checks.expect_ok(::mount("none", "/mnt", "tmpfs", 0, nullptr), "mount");
+  };
+  EXPECT_EQ(run_in_sandbox(options, mounts), "");
+
+  options.user_namespace = false;
+  options.meanwhile = [](worker::WorkerProcess& process, pid_t, int) {
+    wait_until_settled(process.pid());
+    EXPECT_EQ(status_line(process.pid(), "CapPrm"), hexadecimal(0));
+    EXPECT_LE(only_child_of(process.pid()), 0);
+  };
+  EXPECT_EQ(run_in_sandbox(options, mounts), "") << "left to the kernel";
 }
 
 TEST_F(WorkerTest, KeepsOnlyWhatItsEmulatorsNeed) {

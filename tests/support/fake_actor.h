@@ -1,4 +1,4 @@
-// A kernel::Actor and an emulators::Helper that make nothing and remember what they were asked for.
+// A kernel::Actor and emulators::Helpers that make nothing and remember what they were asked for.
 #pragma once
 
 #include <fcntl.h>
@@ -138,6 +138,13 @@ class FakeFiles final : public kernel::CallerFiles {
     return {};
   }
   SysResult<std::uint64_t> mount_id(int) override { return last_mount; }
+  std::vector<std::pair<std::string, bool>> lent;  // fd_name(), and whether for writing
+  int lend_failure = 0;
+  SysResult<UniqueFd> copy_file(int file, bool writable) override {
+    lent.emplace_back(fd_name(file), writable);
+    if (lend_failure != 0) return sys_failure(lend_failure);
+    return named_fd("lent");
+  }
   SysResult<UniqueFd> copy_proc(unsigned long) override { return named_fd("copy-of-proc"); }
   SysResult<UniqueFd> new_proc(int, unsigned long) override { return named_fd("new-proc"); }
 };
@@ -269,6 +276,32 @@ class FakeHelper final : public emulators::Helper {
                                            const emulators::Step& step) override {
     instances.push_back(instance);
     return emulator->perform(step, host);
+  }
+};
+
+// Starts nothing, and remembers what was to be started.
+class FakePrograms final : public kernel::FusePrograms {
+ public:
+  std::vector<kernel::FuseMount> started;
+  std::vector<std::string> sources;  // fd_name() of those, in the same order
+  int failure = 0;
+
+  SysResult<UniqueFd> start(const kernel::FuseMount& wanted) override {
+    sources.push_back(fd_name(wanted.source));
+    started.push_back(wanted);
+    if (failure != 0) return sys_failure(failure);
+    return named_fd("served");
+  }
+};
+
+// As FakeHelper, for what the emulator has started.
+class FakeLauncher final : public emulators::Helper {
+ public:
+  FakePrograms programs;
+  const emulators::Emulator* emulator = nullptr;
+
+  SysResult<emulators::StepResult> perform(std::uint32_t, const emulators::Step& step) override {
+    return emulator->launch(step, programs);
   }
 };
 

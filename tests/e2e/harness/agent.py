@@ -58,14 +58,20 @@ class Agent:
         return self._process.pid
 
     def workers(self):
-        """Ids of all worker processes of this build, their helpers not counted."""
-        return [pid for pid in processes.running(self._programs / "sidecall-worker")
-                if processes.name(pid) not in ("sidecall-helper", "")]
+        """Ids of all worker processes of this build; what they have forked has another name."""
+        return self._running("sidecall-worker")
 
     def helpers(self):
         """Ids of the workers' helpers."""
+        return self._running("sidecall-helper")
+
+    def launchers(self):
+        """Ids of the workers' launchers, and of the first process above each FUSE program."""
+        return self._running("sidecall-launch") + self._running("sidecall-fuse")
+
+    def _running(self, name):
         return [pid for pid in processes.running(self._programs / "sidecall-worker")
-                if processes.name(pid) == "sidecall-helper"]
+                if processes.name(pid) == name]
 
     def wait_until_empty(self, control, patience=PATIENCE_SECONDS):
         """Until no container is known and no worker or helper is left."""

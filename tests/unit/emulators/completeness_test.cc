@@ -109,7 +109,7 @@ TEST_P(EachRow, NamesSyscallsThatExist) {
 }
 
 TEST_P(EachRow, NamesCapabilitiesThatExist) {
-  const std::uint64_t bits = GetParam().capabilities;
+  const std::uint64_t bits = GetParam().rights.capabilities;
   const std::string names = kernel::capability_names(bits);
   EXPECT_EQ(std::ranges::count(names, ','), std::max(std::popcount(bits), 1) - 1);
   EXPECT_TRUE(std::ranges::none_of(names, [](unsigned char c) { return std::isdigit(c); }))
@@ -118,10 +118,10 @@ TEST_P(EachRow, NamesCapabilitiesThatExist) {
 
 // Files are made as the caller, which takes all of these; memory takes the right to look at it.
 TEST_P(EachRow, HasTheCapabilitiesOfWhatItNeeds) {
-  const std::string names = kernel::capability_names(GetParam().capabilities);
+  const std::string names = kernel::capability_names(GetParam().rights.capabilities);
   std::vector<std::string> needed;
-  if (GetParam().needs != Needs::kRegisters) needed = {"cap_sys_ptrace"};
-  if (GetParam().needs == Needs::kFiles) {
+  if (GetParam().rights.needs != Needs::kRegisters) needed = {"cap_sys_ptrace"};
+  if (GetParam().rights.needs == Needs::kFiles) {
     needed = {"cap_sys_ptrace", "cap_sys_chroot", "cap_setuid", "cap_setgid"};
   }
   for (const std::string& name : needed) EXPECT_THAT(names, HasSubstr(name));

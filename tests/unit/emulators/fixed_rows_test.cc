@@ -38,8 +38,8 @@ void expect_fixed(const Row& row, const Options& options, int errno_value) {
 
 TEST(FixedRows, NeedNoCapability) {
   for (const Row& row : {chown_row(), swap_row(), reboot_row()}) {
-    EXPECT_EQ(row.capabilities, 0U) << row.name;
-    EXPECT_EQ(row.needs, Needs::kRegisters) << row.name;
+    EXPECT_EQ(row.rights.capabilities, 0U) << row.name;
+    EXPECT_EQ(row.rights.needs, Needs::kRegisters) << row.name;
   }
 }
 
@@ -127,7 +127,8 @@ TEST(ClockRow, IsFixedWhereMemoryHasNoSay) {
 // Whatever the emulator did wrong, the clock would stay.
 TEST(ClockRow, CannotSetTheClock) {
   constexpr std::uint64_t kSysTime = 1ULL << 25U;  // CAP_SYS_TIME
-  EXPECT_EQ((clock_row().capabilities | clock_row().host_capabilities) & kSysTime, 0U);
+  EXPECT_EQ((clock_row().rights.capabilities | clock_row().rights.host_capabilities) & kSysTime,
+            0U);
 }
 
 }  // namespace

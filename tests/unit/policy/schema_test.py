@@ -46,6 +46,8 @@ GOOD = [
     {"rules": [{"emulate": "mount", "options": {"filesystems": ["ext4", "tmpfs: size,mode"],
                                                "devices": ["b 7:*"], "callers": "root"}},
                {"emulate": "umount", "options": {"callers": "root"}},
+               {"emulate": "mount", "options": {"filesystems": ["ext4: ro"], "shift": False,
+                                               "fuse": ["ext4: fuse2fs -o fakeroot"]}},
                {"emulate": "sched", "options": {"policies": ["rr"], "max_priority": 9,
                                                "min_nice": -5, "realtime_io": True}}]},
     {"rules": [{"syscalls": ["sync", "syncfs"], "return": -4096}]},

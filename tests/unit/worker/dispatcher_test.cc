@@ -136,24 +136,42 @@ TEST(Dispatcher, OptionsMayNeedMoreThanTheRow) {
   };
   const Dispatcher pretending = clock("pretend");
   EXPECT_EQ(pretending.decide(call(AUDIT_ARCH_X86_64, 227)).needs, emulators::Needs::kMemory);
-  EXPECT_EQ(pretending.host_capabilities(), 0U);
+  EXPECT_EQ(pretending.rights(true).host_capabilities, 0U);
   const Dispatcher performing = clock("perform");
   EXPECT_EQ(performing.decide(call(AUDIT_ARCH_X86_64, 227)).needs, emulators::Needs::kFiles);
-  EXPECT_EQ(performing.host_capabilities(), 1ULL << CAP_SYS_TIME);
+  EXPECT_EQ(performing.rights(false).host_capabilities, 1ULL << CAP_SYS_TIME);
   EXPECT_TRUE(performing.needs_targets());
 }
 
 TEST(Dispatcher, CapabilitiesAreTheUnionOfTheEmulators) {
-  EXPECT_EQ(build({}).capabilities(), 0U);
+  EXPECT_EQ(build({}).rights(true).capabilities, 0U);
 
   Program uname;
   uname.instances.push_back({.emulator = "uname", .options = {}});
-  EXPECT_EQ(build(uname).capabilities(), emulators::find_row("uname")->capabilities);
+  EXPECT_EQ(build(uname).rights(true).capabilities,
+            emulators::find_row("uname")->rights.capabilities);
 
   const auto& mknod = *emulators::find_row("mknod");
   const auto& sysinfo = *emulators::find_row("sysinfo");
   const Dispatcher both = build(two_emulators());
-  EXPECT_EQ(both.capabilities(), mknod.capabilities | sysinfo.capabilities);
+  EXPECT_EQ(both.rights(true).capabilities,
+            mknod.rights.capabilities | sysinfo.rights.capabilities);
+}
+
+TEST(Dispatcher, AmongTheHostsUsersOnlyWhatIsServedThereHasRights) {
+  Program program = two_emulators();
+  program.instances.push_back({.emulator = "mount", .options = {}});
+  program.instances.push_back(
+      {.emulator = "mknod",
+       .options = {{"devices", std::vector<std::string>{"c 1:3"}}, {"bind", true}}});
+  const Dispatcher dispatcher = build(program);
+  EXPECT_TRUE(dispatcher.rights(true).makes_mounts);
+  EXPECT_NE(dispatcher.rights(true).host_capabilities >> CAP_SYS_ADMIN & 1U, 0U);
+  const emulators::Rights& among_host_users = dispatcher.rights(false);
+  EXPECT_FALSE(among_host_users.makes_mounts);
+  EXPECT_EQ(among_host_users.capabilities, build(two_emulators()).rights(true).capabilities);
+  EXPECT_EQ(among_host_users.host_capabilities,
+            emulators::find_row("mknod")->rights.host_capabilities);
 }
 
 TEST(Dispatcher, SaysWhetherAnyEmulatorLooksAtItsCaller) {
