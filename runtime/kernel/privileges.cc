@@ -6,8 +6,6 @@
 
 #include <memory>
 
-#include "kernel/own_filter.h"
-
 namespace sidecall::kernel {
 namespace {
 
@@ -61,9 +59,9 @@ Result<void> drop_capabilities(std::uint64_t keep) {
   return {};
 }
 
-Result<void> drop_privileges(std::uint64_t keep) {
+Result<void> drop_privileges(std::uint64_t keep, Duty duty) {
   if (auto dropped = drop_capabilities(keep); !dropped) return dropped;
-  return filter_own_calls();
+  return filter_own_calls(duty);
 }
 
 std::string capability_names(std::uint64_t bits) {

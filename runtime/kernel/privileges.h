@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "kernel/own_filter.h"
 
 namespace sidecall::kernel {
 
@@ -16,9 +17,9 @@ namespace sidecall::kernel {
 // Capabilities that the process lacks are left out in silence: the call that needs one says so.
 [[nodiscard]] Result<void> drop_capabilities(std::uint64_t keep);
 
-// The same for one that is about to serve a hostile sandbox: it leaves itself, besides, only the
-// system calls of kernel/own_filter.h.
-[[nodiscard]] Result<void> drop_privileges(std::uint64_t keep);
+// The same for one that a hostile sandbox may reach: it leaves itself, besides, only the system
+// calls of its duty.
+[[nodiscard]] Result<void> drop_privileges(std::uint64_t keep, Duty duty);
 
 // "cap_mknod,cap_sys_ptrace" for bits; "none" for 0.
 [[nodiscard]] std::string capability_names(std::uint64_t bits);

@@ -170,7 +170,7 @@ Result<void> Worker::settle(pid_t first_pid) {
       static_cast<void>(kernel::join_uts_namespace(namespaces_));
     }
   }
-  return kernel::drop_privileges(dispatcher_.capabilities());
+  return kernel::drop_privileges(dispatcher_.capabilities(), kernel::Duty::kServing);
 }
 
 Result<void> Worker::look_at_sandbox(pid_t first_pid) {
