@@ -9,6 +9,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "kernel/sanitized.h"
+
 namespace sidecall::kernel {
 namespace {
 
@@ -152,14 +154,6 @@ int add_sizes(scmp_filter_ctx filter) {
       .arg = 0, .op = SCMP_CMP_EQ, .datum_a = SECCOMP_GET_NOTIF_SIZES, .datum_b = 0};
   return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 1, &sizes);
 }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 
 }  // namespace
 

@@ -21,6 +21,10 @@ namespace sidecall::kernel {
 // calls of its duty.
 [[nodiscard]] Result<void> drop_privileges(std::uint64_t keep, Duty duty);
 
+// Bounds the memory of the calling process, and of those that it will start: RLIMIT_DATA, once for
+// all. Threads that it starts from now on have stacks to match.
+[[nodiscard]] Result<void> limit_own_memory(std::uint64_t bytes);
+
 // "cap_mknod,cap_sys_ptrace" for bits; "none" for 0.
 [[nodiscard]] std::string capability_names(std::uint64_t bits);
 
