@@ -4,7 +4,7 @@ DESTDIR ?=
 SOURCES = find runtime hooks tests \( -name '*.h' -o -name '*.cc' -o -name '*.c' \)
 
 .PHONY: help packages build release test demo check format tidy asan asan-smoke tsan fuzz bench soak \
-        vm install clean
+        hostile vm install clean
 
 help: ## Says what there is to make
 	@sed -n 's/^\([a-z -]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -54,6 +54,10 @@ bench: release ## What a call costs against the bare loop (root)
 soak: packages build ## Kills everything under load, then thousands of containers (root)
 	@SIDECALL_PROGRAMS=build/dev/bin tests/soak/survival.py $(SOAK)
 	@SIDECALL_PROGRAMS=build/dev/bin tests/soak/cycles.py $(CYCLES)
+
+hostile: packages build ## Attacks in their long form, and what neighbours notice (root, 2 CPUs)
+	@cd tests/e2e && SIDECALL_LONG=1 SIDECALL_PROGRAMS=$(CURDIR)/build/dev/bin \
+	  /usr/bin/python3 -B -m pytest -p no:cacheprovider -q -rP test_hostile_container.py
 
 vm: packages build ## Boots Debian's kernels with sidecall inside, on cgroup v2 alone (root)
 	@SIDECALL_PROGRAMS=build/dev/bin tests/vm/run $(KERNELS)

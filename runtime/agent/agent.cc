@@ -135,7 +135,9 @@ Result<void> Agent::Parts::open_control() {
   auto socket = open_socket(kControlSocket);
   if (!socket) return pass_on(std::move(socket));
   auto acceptor = Acceptor::start(*loop, log, std::move(*socket), "control", [this](Peer peer) {
-    control_server->serve(std::move(peer.socket));
+    if (control_server->serve(std::move(peer.socket))) return;
+    log.warn("connection dropped: there are too many",
+             {{"socket", "control"}, {"peer_pid", std::to_string(peer.credentials.pid)}});
   });
   if (!acceptor) return pass_on(std::move(acceptor));
   control_acceptor = std::move(*acceptor);

@@ -20,6 +20,9 @@ constexpr int kMostStreams = 64;
 constexpr int kMostThreads = 16;
 constexpr int kMemoryBytes = 64 << 20;
 constexpr int kMostIdleMs = 10 * 60 * 1000;
+// A client that has stopped, and would keep a stream for ever, is hung up on.
+constexpr int kKeepaliveMs = 60 * 1000;
+constexpr int kKeepaliveTimeoutMs = 20 * 1000;
 constexpr std::chrono::seconds kShutdownGrace{1};
 
 }  // namespace
@@ -45,6 +48,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(const SnapshotBoard&
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMostIdleMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   made->server_ = builder.BuildAndStart();
   if (made->server_ == nullptr) return failure("gRPC server: could not start");
   made->set_health(!drain.is_on());
@@ -61,8 +66,11 @@ ControlServer::~ControlServer() {
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
 }
 
-void ControlServer::serve(UniqueFd connection) {
+bool ControlServer::serve(UniqueFd connection) {
+  if (connections_.open() >= kMostConnections) return false;
+  connections_.add(connection.get());
   grpc::AddInsecureChannelFromFd(server_.get(), connection.release());
+  return true;
 }
 
 }  // namespace sidecall::agent

@@ -1,9 +1,11 @@
 // The agent's gRPC server.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 
+#include "agent/connection_count.h"
 #include "agent/drain_switch.h"
 #include "agent/snapshot.h"
 #include "base/result.h"
@@ -30,14 +32,18 @@ class ControlServer {
   // Ends calls that are still running.
   ~ControlServer();
 
-  // A connected, non-blocking stream socket of a trusted peer.
-  void serve(UniqueFd connection);
+  static constexpr std::size_t kMostConnections = 64;
+
+  // A connected, non-blocking stream socket of a trusted peer. Closes it, and gives false, where
+  // there are too many. From one thread.
+  bool serve(UniqueFd connection);
 
  private:
   ControlServer() = default;
   void set_health(bool serving);
   std::unique_ptr<AgentService> service_;
   std::unique_ptr<grpc::Server> server_;
+  ConnectionCount connections_;
 };
 
 }  // namespace sidecall::agent

@@ -57,6 +57,7 @@ void describe(const SandboxView& view, v1::Sandbox& out) {
   out.set_stale_calls(header.stale.load(std::memory_order_relaxed));
   out.set_unrouted_calls(header.unrouted.load(std::memory_order_relaxed));
   out.set_poisonous_calls(header.poisonous.load(std::memory_order_relaxed));
+  out.set_refused_calls(header.refused.load(std::memory_order_relaxed));
 }
 
 void describe_call(const worker::RouteStatistics& route, v1::SyscallStatistics& out) {

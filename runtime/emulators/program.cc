@@ -7,7 +7,7 @@ namespace sidecall::emulators {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x50434453;  // "SDCP"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 class Writer {
  public:
@@ -155,6 +155,10 @@ std::string encode(const Program& program) {
   out.number(kVersion);
   out.text(program.policy);
   out.number(static_cast<std::uint8_t>(program.sync_wake_up));
+  const Limits& limits = program.limits;
+  for (const auto limit : {limits.calls, limits.threads, limits.memory_mib, limits.wait_seconds}) {
+    out.number(limit);
+  }
   out.count(program.instances.size());
   for (const Instance& instance : program.instances) {
     out.text(instance.emulator);
@@ -186,6 +190,11 @@ Result<Program> decode(std::string_view bytes) {
   Program program;
   program.policy = in.text();
   program.sync_wake_up = in.number<std::uint8_t>() != 0;
+  Limits& limits = program.limits;
+  for (auto* limit : {&limits.calls, &limits.threads, &limits.memory_mib, &limits.wait_seconds}) {
+    *limit = in.number<std::uint32_t>();
+  }
+  in.require(limits.are_in_range());
   program.instances.resize(in.count());
   for (Instance& instance : program.instances) {
     instance.emulator = in.text();

@@ -37,9 +37,38 @@ struct Instance {
   Options options;
 };
 
+// What a sandbox may cost: the policy's "limits".
+struct Limits {
+  struct Range {
+    std::uint32_t least;
+    std::uint32_t most;
+    [[nodiscard]] bool has(std::int64_t value) const { return value >= least && value <= most; }
+  };
+  static constexpr Range kCalls{1, 1000};  // each has its place in the journal: worker/journal.h
+  static constexpr Range kThreads{1, 256};
+  static constexpr Range kMemoryMib{32, 65536};
+  static constexpr Range kWaitSeconds{1, 3600};
+
+  // On files, being served or waiting for a thread at the same time. One more gets EAGAIN.
+  std::uint32_t calls = 1000;
+  // That serve them, however many of them are held up by a filesystem that does not answer.
+  std::uint32_t threads = 64;
+  // Of its worker, and once more of the helper: RLIMIT_DATA.
+  std::uint32_t memory_mib = 128;
+  // A call that no thread has begun by then gets EAGAIN.
+  std::uint32_t wait_seconds = 10;
+
+  [[nodiscard]] bool operator==(const Limits&) const = default;
+  [[nodiscard]] bool are_in_range() const {
+    return kCalls.has(calls) && kThreads.has(threads) && kMemoryMib.has(memory_mib) &&
+           kWaitSeconds.has(wait_seconds);
+  }
+};
+
 struct Program {
   std::string policy;  // its name, for people
   bool sync_wake_up = true;
+  Limits limits;
   std::vector<Instance> instances;
   std::vector<Route> routes;  // each (abi, nr) at most once
 };

@@ -20,6 +20,6 @@ int main() {
   // Again, so that the peer that an agent sees there is this process: unix(7), SO_PEERCRED.
   if (::listen(listening.get(), 1) != 0) return 1;
   // Nothing that it does takes a privilege, and what it holds is nobody's to look at.
-  if (!kernel::drop_capabilities(0)) return 1;
+  if (!kernel::drop_privileges(0, kernel::Duty::kHolding)) return 1;
   return keeper::Keeper(std::move(listening), {}).run() ? 0 : 1;
 }

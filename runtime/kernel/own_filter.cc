@@ -9,6 +9,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "kernel/sanitized.h"
+
 namespace sidecall::kernel {
 namespace {
 
@@ -83,6 +85,32 @@ constexpr std::array kScheduleAndClock = {
     SCMP_SYS(setpriority),   SCMP_SYS(ioprio_get),    SCMP_SYS(ioprio_set),
     SCMP_SYS(clock_settime), SCMP_SYS(settimeofday),  SCMP_SYS(clock_adjtime)};
 
+// All that a process does which holds descriptors and hands them to who asks: sidecall-keeper.
+constexpr std::array kHolding = {SCMP_SYS(accept4),
+                                 SCMP_SYS(getsockopt),
+                                 SCMP_SYS(geteuid),
+                                 SCMP_SYS(recvmsg),
+                                 SCMP_SYS(sendmsg),
+                                 SCMP_SYS(close),
+                                 SCMP_SYS(poll),
+                                 SCMP_SYS(ppoll),
+                                 SCMP_SYS(clock_gettime),
+                                 SCMP_SYS(brk),
+                                 SCMP_SYS(mmap),
+                                 SCMP_SYS(munmap),
+                                 SCMP_SYS(mremap),
+                                 SCMP_SYS(clock_nanosleep),
+                                 SCMP_SYS(restart_syscall),
+                                 SCMP_SYS(write),
+                                 SCMP_SYS(futex),
+                                 SCMP_SYS(getpid),
+                                 SCMP_SYS(gettid),
+                                 SCMP_SYS(tgkill),
+                                 SCMP_SYS(rt_sigprocmask),
+                                 SCMP_SYS(rt_sigreturn),
+                                 SCMP_SYS(exit),
+                                 SCMP_SYS(exit_group)};
+
 constexpr std::array kDeadly = {SCMP_SYS(execve),
                                 SCMP_SYS(execveat),
                                 SCMP_SYS(ptrace),
@@ -142,33 +170,30 @@ int add_sizes(scmp_filter_ctx filter) {
   return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 1, &sizes);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
-
 }  // namespace
 
-Result<void> filter_own_calls() {
+Result<void> filter_own_calls(Duty duty) {
   if (kSanitized) return {};  // a sanitizer's own calls are not ours to know
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
-  if (!filter) return failure("no memory for the worker's own seccomp filter");
-  int failed = add_threads(filter.get());
-  if (failed == 0) failed = add_sizes(filter.get());
+  if (!filter) return failure("no memory for a process's own seccomp filter");
+  int failed = 0;
   const auto also = [&](std::uint32_t action, const auto& calls) {
     if (failed == 0) failed = add(filter.get(), action, calls);
   };
-  also(SCMP_ACT_ALLOW, kMemoryAndThreads);
-  also(SCMP_ACT_ALLOW, kDescriptors);
-  also(SCMP_ACT_ALLOW, kCallers);
-  also(SCMP_ACT_ALLOW, kFiles);
-  also(SCMP_ACT_ALLOW, kScheduleAndClock);
+  if (duty == Duty::kHolding) {
+    also(SCMP_ACT_ALLOW, kHolding);
+  } else {
+    failed = add_threads(filter.get());
+    if (failed == 0) failed = add_sizes(filter.get());
+    also(SCMP_ACT_ALLOW, kMemoryAndThreads);
+    also(SCMP_ACT_ALLOW, kDescriptors);
+    also(SCMP_ACT_ALLOW, kCallers);
+    also(SCMP_ACT_ALLOW, kFiles);
+    also(SCMP_ACT_ALLOW, kScheduleAndClock);
+  }
   also(SCMP_ACT_KILL_PROCESS, kDeadly);
   if (failed == 0) failed = ::seccomp_load(filter.get());
-  if (failed != 0) return errno_failure("putting a seccomp filter on the worker itself", -failed);
+  if (failed != 0) return errno_failure("putting a seccomp filter on the process itself", -failed);
   return {};
 }
 

@@ -1,12 +1,14 @@
 #include "kernel/privileges.h"
 
 #include <linux/securebits.h>
+#include <pthread.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <memory>
 
-#include "kernel/own_filter.h"
+#include "kernel/sanitized.h"
 
 namespace sidecall::kernel {
 namespace {
@@ -74,9 +76,25 @@ bool keep_over_exec(std::uint64_t bits) {
   return true;
 }
 
-Result<void> drop_privileges(std::uint64_t keep) {
+Result<void> drop_privileges(std::uint64_t keep, Duty duty) {
   if (auto dropped = drop_capabilities(keep); !dropped) return dropped;
-  return filter_own_calls();
+  return filter_own_calls(duty);
+}
+
+Result<void> limit_own_memory(std::uint64_t bytes) {
+  if (kSanitized) return {};  // shadow memory counts as well
+  const rlimit limit{.rlim_cur = bytes, .rlim_max = bytes};
+  if (::setrlimit(RLIMIT_DATA, &limit) != 0) return errno_failure("limiting own memory");
+  // The default of 8 MiB is address space alone, but is what RLIMIT_DATA counts. The largest frame
+  // is that of base/pass_fd.cc, 128 KiB.
+  constexpr std::size_t kStackBytes = std::size_t{512} << 10U;
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, kStackBytes);
+  const int failed = ::pthread_setattr_default_np(&attributes);
+  ::pthread_attr_destroy(&attributes);
+  if (failed != 0) return errno_failure("limiting own stacks", failed);
+  return {};
 }
 
 std::string capability_names(std::uint64_t bits) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "kernel/own_filter.h"
 
 namespace sidecall::kernel {
 
@@ -16,9 +17,13 @@ namespace sidecall::kernel {
 // Capabilities that the process lacks are left out in silence: the call that needs one says so.
 [[nodiscard]] Result<void> drop_capabilities(std::uint64_t keep);
 
-// The same for one that is about to serve a hostile sandbox: it leaves itself, besides, only the
-// system calls of kernel/own_filter.h.
-[[nodiscard]] Result<void> drop_privileges(std::uint64_t keep);
+// The same for one that a hostile sandbox may reach: it leaves itself, besides, only the system
+// calls of its duty.
+[[nodiscard]] Result<void> drop_privileges(std::uint64_t keep, Duty duty);
+
+// Bounds the memory of the calling process, and of those that it will start: RLIMIT_DATA, once for
+// all. Threads that it starts from now on have stacks to match.
+[[nodiscard]] Result<void> limit_own_memory(std::uint64_t bytes);
 
 // Has `bits` of the calling thread's capabilities survive execve(2), whoever its user is: they are
 // then ambient (capabilities(7)). Whether that was possible.

@@ -82,6 +82,7 @@ Result<Program> compile_program(const Policy& policy) {
   Program program;
   program.policy = policy.name;
   program.sync_wake_up = policy.sync_wake_up;
+  program.limits = policy.limits;
   Instances instances(program);
   for (const CallPlan& plan : *plans) {
     if (!needs_worker(plan)) continue;

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "emulators/conditions.h"
 #include "emulators/options.h"
+#include "emulators/program.h"
 
 namespace sidecall::policy {
 
@@ -36,6 +37,7 @@ struct Policy {
   std::string description;
   bool sync_wake_up = true;
   bool wait_killable = false;  // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+  emulators::Limits limits;
   std::vector<PolicyRule> rules;
 };
 

@@ -21,8 +21,10 @@ constexpr std::size_t kMaxRules = 512;
 constexpr std::size_t kMaxConditions = 16;
 constexpr std::int64_t kMaxErrno = 4095;  // MAX_ERRNO of linux/err.h
 
-constexpr std::array<std::string_view, 5> kPolicyKeys = {"$schema", "description", "sync_wake_up",
-                                                         "wait_killable", "rules"};
+constexpr std::array<std::string_view, 6> kPolicyKeys = {
+    "$schema", "description", "sync_wake_up", "wait_killable", "limits", "rules"};
+constexpr std::array<std::string_view, 4> kLimitKeys = {"calls", "threads", "memory_mib",
+                                                        "wait_seconds"};
 constexpr std::array<std::string_view, 9> kRuleKeys = {
     "syscalls", "when", "emulate", "options", "return", "errno", "log", "kill", "continue"};
 constexpr std::array<std::string_view, 6> kActionKeys = {"emulate", "return", "errno",
@@ -170,6 +172,28 @@ PolicyRule read_rule(const Node& node) {
   return rule;
 }
 
+void read_limit(const Node& node, const emulators::Limits::Range& range, std::uint32_t& limit) {
+  if (!node.present()) return;
+  const std::int64_t value = node.integer();
+  if (!range.has(value)) {
+    node.reject("must be " + std::to_string(range.least) + " to " + std::to_string(range.most));
+    return;
+  }
+  limit = static_cast<std::uint32_t>(value);
+}
+
+emulators::Limits read_limits(const Node& node) {
+  using emulators::Limits;
+  Limits limits;
+  if (!node.present()) return limits;
+  node.only(kLimitKeys);
+  read_limit(node.member("calls"), Limits::kCalls, limits.calls);
+  read_limit(node.member("threads"), Limits::kThreads, limits.threads);
+  read_limit(node.member("memory_mib"), Limits::kMemoryMib, limits.memory_mib);
+  read_limit(node.member("wait_seconds"), Limits::kWaitSeconds, limits.wait_seconds);
+  return limits;
+}
+
 }  // namespace
 
 Result<Policy> parse_policy(std::string_view name, std::string_view json) {
@@ -185,6 +209,7 @@ Result<Policy> parse_policy(std::string_view name, std::string_view json) {
   policy.description = root.member("description").text();
   policy.sync_wake_up = root.member("sync_wake_up").boolean(policy.sync_wake_up);
   policy.wait_killable = root.member("wait_killable").boolean(policy.wait_killable);
+  policy.limits = read_limits(root.member("limits"));
   const Node rules = root.required("rules");
   const auto items = rules.items();
   if (items.size() > kMaxRules) {

@@ -50,6 +50,7 @@ class Dispatcher {
   }
   // Whether any of them looks at its caller beyond the registers.
   [[nodiscard]] bool needs_targets() const { return needs_targets_; }
+  [[nodiscard]] const emulators::Limits& limits() const { return program_.limits; }
 
  private:
   struct Built {

@@ -104,7 +104,8 @@ void serve_line(const UniqueFd& socket, const Dispatcher& dispatcher,
   }
   ::syscall(SYS_close_range, kHelperProcFd + 1, ~0U, 0);
   users.name_space = UniqueFd(kHelperUsersFd);
-  if (auto dropped = kernel::drop_privileges(dispatcher.rights(!users.own).host_capabilities);
+  if (auto dropped = kernel::drop_privileges(dispatcher.rights(!users.own).host_capabilities,
+                                             kernel::Duty::kServing);
       !dropped) {
     std::fprintf(stderr, "sidecall-worker: the helper: %s\n", dropped.error().message.c_str());
     ::_exit(1);

@@ -28,7 +28,8 @@ void Journal::begin() {
 JournalSlot* Journal::take(std::uint64_t tag) {
   for (std::size_t index = 0; index < slots_.size(); ++index) {
     JournalSlot& slot = slots_[index];
-    if (slot.taken.exchange(1) != 0) continue;
+    // Looked at first: a write takes the line from whoever serves that call.
+    if (slot.taken != 0 || slot.taken.exchange(1) != 0) continue;
     const auto needed = static_cast<std::uint32_t>(index + 1);
     std::uint32_t used = used_;
     while (used < needed && !used_.compare_exchange_weak(used, needed)) {

@@ -43,8 +43,7 @@ class Journal {
   // For a worker that takes over from a dead one, before it has threads: frees what holds no call.
   void begin();
 
-  // A free slot, marked with the listener's tag; null where all are in use, and the call then is
-  // served without a record of it.
+  // A free slot, marked with the listener's tag; null where all are in use.
   [[nodiscard]] JournalSlot* take(std::uint64_t tag);
   static void release(JournalSlot& slot);
 

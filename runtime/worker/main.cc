@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/file.h"
+#include "kernel/privileges.h"
 #include "worker/worker.h"
 
 namespace {
@@ -46,6 +47,8 @@ Result<void> serve() {
   if (statistics->routes().size() != program->routes.size()) {
     return failure("the statistics are not those of the program");
   }
+  const auto limited = kernel::limit_own_memory(std::uint64_t{program->limits.memory_mib} << 20U);
+  if (!limited) return limited;
   const bool sync_wake_up = program->sync_wake_up;
   auto dispatcher = Dispatcher::build(std::move(*program));
   if (!dispatcher) return pass_on(std::move(dispatcher));

@@ -190,14 +190,22 @@ void Receiver::give_up(Server& server, const PendingCall& call) {
 }
 
 void Receiver::submit(const PendingCall& call, JournalSlot* slot) {
-  pool_.submit([parts = parts_, shared = shared_, &namespaces = namespaces_, call,
-                slot](const Acting& acting) {
-    if (slot != nullptr) slot->acting = 1;
+  const auto serve = [parts = parts_, shared = shared_, &namespaces = namespaces_, call,
+                      slot](const Acting& acting) {
+    slot->acting = 1;
     KernelTargets targets(*shared->listener, namespaces, *acting.threads);
     Server server(parts, *shared->listener, targets, kernel::NotificationBuffer(shared->sizes));
     server.serve(call, &acting);
+    Journal::release(*slot);
+  };
+  const auto refuse = [parts = parts_, shared = shared_, &namespaces = namespaces_, call, slot] {
+    kernel::ThreadCache threads;
+    KernelTargets targets(*shared->listener, namespaces, threads);
+    Server server(parts, *shared->listener, targets, kernel::NotificationBuffer(shared->sizes));
+    server.refuse_beyond_limits(call);
     if (slot != nullptr) Journal::release(*slot);
-  });
+  };
+  if (slot == nullptr || !pool_.submit({.serve = serve, .refuse = refuse})) refuse();
 }
 
 Turn Receiver::receive_one(Server& server, pid_t& caller) {

@@ -61,7 +61,8 @@ class Receiver {
   void take_over(Server& server);
   // Answers a call that has cost workers, so that it does not cost the sandbox.
   void give_up(Server& server, const PendingCall& call);
-  // `slot` may be null: then there is no record of the call.
+  // For an actor. `slot` has the call's record; without one it is refused, as it would be lost with
+  // this worker.
   void submit(const PendingCall& call, JournalSlot* slot);
 
   ServerParts parts_;

@@ -81,6 +81,16 @@ void Server::refuse(const PendingCall& call, int errno_value) {
   answer(call, Verdict(Errno{errno_value}));
 }
 
+void Server::refuse_beyond_limits(const PendingCall& call) {
+  // The counter outlives the worker.
+  if (parts_.statistics.header().refused.fetch_add(1, kRelaxed) == 0) {
+    parts_.report(
+        "more calls than the policy's limits allow at once, or for too long: those beyond get "
+        "EAGAIN and are counted (refused_calls)");
+  }
+  refuse(call, EAGAIN);
+}
+
 void Server::hand_on(JournalSlot* slot) {
   if (slot != nullptr) Journal::record(*slot, buffer_.received());
   buffer_.forget();

@@ -63,6 +63,8 @@ class Server {
   void serve(const PendingCall& call, const Acting* acting);
   // Answers with an errno and asks nobody.
   void refuse(const PendingCall& call, int errno_value);
+  // With EAGAIN, for what the policy's limits leave no room for. Counted; reported once a sandbox.
+  void refuse_beyond_limits(const PendingCall& call);
   // Puts the call received last on record elsewhere, unless `slot` is null, and forgets it here.
   void hand_on(JournalSlot* slot);
 

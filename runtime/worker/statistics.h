@@ -60,6 +60,7 @@ struct StatisticsHeader {
   std::atomic<std::uint64_t> stale{0};      // the caller was gone before its answer
   std::atomic<std::uint64_t> unrouted{0};   // notified, but not in the program
   std::atomic<std::uint64_t> poisonous{0};  // given up because they killed workers
+  std::atomic<std::uint64_t> refused{0};    // beyond the policy's limits: answered with EAGAIN
 };
 
 // A mapping of the shared memory. The agent creates it; the worker maps what it is handed.

@@ -14,14 +14,20 @@
 namespace sidecall::worker {
 namespace {
 
-// Calls of one sandbox that may sleep at the same time; the others wait.
-constexpr std::size_t kMostActors = 16;
-
 constexpr std::size_t kControlSlot = 0;
 constexpr std::size_t kWakeSlot = 1;
 constexpr std::size_t kFirstListenerSlot = 2;
 
 constexpr int kNudgeMilliseconds = 10;
+
+PoolLimits pool_limits(const emulators::Limits& limits) {
+  PoolLimits pool;
+  pool.usual = std::min<std::size_t>(pool.usual, limits.threads);
+  pool.most = limits.threads;
+  pool.works = limits.calls;
+  pool.longest_wait = std::chrono::seconds(limits.wait_seconds);
+  return pool;
+}
 
 }  // namespace
 
@@ -32,8 +38,14 @@ Worker::Worker(Dispatcher dispatcher, bool sync_wake_up, Statistics statistics, 
       control_(std::move(control)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       report_([this](const std::string& text) { tell(FromWorker::Kind::kMessage, 0, text); }),
-      pool_(kMostActors, [this] { return make_acting(); }) {
-  statistics_.header().sync = sync_wake_up ? SyncState::kUnknown : SyncState::kOff;
+      pool_(pool_limits(dispatcher_.limits()), [this] { return make_acting(); }) {
+  // One that this sandbox's last worker has found out is not reported again.
+  auto& sync = statistics_.header().sync;
+  if (!sync_wake_up) {
+    sync = SyncState::kOff;
+  } else if (sync == SyncState::kOff) {
+    sync = SyncState::kUnknown;
+  }
   statistics_.header().listeners = 0;
   statistics_.journal().begin();
 }
@@ -170,7 +182,7 @@ Result<void> Worker::settle(pid_t first_pid) {
       static_cast<void>(kernel::join_uts_namespace(namespaces_));
     }
   }
-  return kernel::drop_privileges(rights().capabilities);
+  return kernel::drop_privileges(rights().capabilities, kernel::Duty::kServing);
 }
 
 Result<void> Worker::look_at_sandbox(pid_t first_pid) {

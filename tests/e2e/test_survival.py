@@ -143,6 +143,7 @@ def test_keeper_is_small_and_has_no_rights(agent, crun):
         for name in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"]:
             assert int(processes.status_field(keeper, name), 16) == 0, name
         assert processes.status_field(keeper, "NoNewPrivs") == "1"
+        assert processes.status_field(keeper, "Seccomp") == "2"
         assert processes.threads(keeper) == 1
 
 

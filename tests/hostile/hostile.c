@@ -58,6 +58,7 @@ static const struct Attack {
     {"kill-callers", kill_callers},           {"execute-during-calls", execute_during_calls},
     {"interrupt-calls", interrupt_calls},     {"stop-callers", stop_callers},
     {"many-threads", call_from_many_threads}, {"leave-namespaces", leave_namespaces},
+    {"hold-actors-up", hold_actors_up},       {"at-memory-limit", call_at_memory_limit},
 };
 
 int main(int argc, char** argv) {

@@ -50,3 +50,5 @@ struct Seen interrupt_calls(void);
 struct Seen stop_callers(void);
 struct Seen call_from_many_threads(void);
 struct Seen leave_namespaces(void);
+struct Seen hold_actors_up(void);
+struct Seen call_at_memory_limit(void);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -123,13 +124,15 @@ static void* call_a_little(void* unused) {
 }
 
 struct Seen call_from_many_threads(void) {
-  enum { kThreads = 2000 };
-  static pthread_t threads[kThreads];
+  enum { kMost = 20000 };
+  static pthread_t threads[kMost];
+  const char* const wanted = getenv("HOSTILE_THREADS");
+  const unsigned long many = wanted != NULL ? strtoul(wanted, NULL, 10) : 2000;
   pthread_attr_t small;
   pthread_attr_init(&small);
   pthread_attr_setstacksize(&small, 32768);
   unsigned long started = 0;
-  while (started < kThreads &&
+  while (started < many && started < kMost &&
          pthread_create(&threads[started], &small, call_a_little, NULL) == 0) {
     ++started;
   }

@@ -346,6 +346,21 @@ void replace(worker::WorkerProcess& process, pid_t child, int listener, const Pr
   ASSERT_TRUE(process.add_listener(listener, 1, child, child));
 }
 
+std::uint64_t calls_of(const worker::WorkerProcess& process) {
+  std::uint64_t sum = 0;
+  for (const auto& route : process.statistics().routes()) sum += route.calls;
+  return sum;
+}
+
+// However slow the machine is: a worker that dies before it has served shows nothing.
+void wait_for_calls(const worker::WorkerProcess& process, std::uint64_t more) {
+  const std::uint64_t wanted = calls_of(process) + more;
+  for (int tries = 0; calls_of(process) < wanted; ++tries) {
+    ASSERT_LT(tries, 600'000) << "nobody is served";
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
 TEST_F(WorkerTest, ASuccessorFinishesTheCallsThatWereInFlight) {
   Program program = declared_answers();
   Rule emulated;
@@ -359,7 +374,7 @@ TEST_F(WorkerTest, ASuccessorFinishesTheCallsThatWereInFlight) {
       .program = program,
       .meanwhile = [&](worker::WorkerProcess& process, pid_t child, int listener) {
         for (int death = 0; death < kDeaths; ++death) {
-          std::this_thread::sleep_for(std::chrono::microseconds(500 + death * 137 % 1000));
+          wait_for_calls(process, 1 + static_cast<std::uint64_t>(death) * 37 % 100);
           replace(process, child, listener, program);
         }
         ::kill(child, SIGUSR1);
@@ -369,7 +384,6 @@ TEST_F(WorkerTest, ASuccessorFinishesTheCallsThatWereInFlight) {
   const Body body = [](Checks& checks) {
     ::signal(SIGUSR1, [](int) { done = true; });
     std::atomic<int> wrong{0};
-    std::atomic<long> calls{0};
     std::vector<std::thread> threads;
     for (int index = 0; index < kCallers; ++index) {
       threads.emplace_back([&] {
@@ -377,13 +391,11 @@ TEST_F(WorkerTest, ASuccessorFinishesTheCallsThatWereInFlight) {
           struct sysinfo info {};
           if (::syscall(SYS_getppid, 2) != 4242) ++wrong;
           if (::sysinfo(&info) != 0 || info.totalram == 0) ++wrong;
-          calls += 2;
         }
       });
     }
     for (auto& thread : threads) thread.join();
     checks.expect(wrong == 0, std::to_string(wrong) + " wrong answers");
-    checks.expect(calls > kDeaths, "calls were made");
   };
   EXPECT_EQ(run_in_sandbox(options, body), "");
 }

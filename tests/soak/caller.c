@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kMostThreads = 64, kFirstWrongs = 200 };
+enum { kMostThreads = 64, kFirstWrongs = 200, kSamples = 1 << 14 };
 
 static const char* release;
 static uint64_t memory;
@@ -31,6 +31,7 @@ struct thread {
   uint64_t not_implemented;  // ENOSYS: the listener was gone
   uint64_t unknown;          // EINTR: a node that may or may not have been made
   uint64_t longest_ns;
+  uint64_t took_ns[kSamples];  // of the last calls, in any order
   char first_wrong[kFirstWrongs];
 };
 
@@ -52,7 +53,7 @@ static void check(struct thread* self, int right, const char* what, int number) 
 static void clocked(struct thread* self, uint64_t started) {
   const uint64_t took = now_ns() - started;
   if (took > self->longest_ns) self->longest_ns = took;
-  ++self->calls;
+  self->took_ns[self->calls++ % kSamples] = took;
 }
 
 static void ask_release(struct thread* self) {
@@ -120,6 +121,20 @@ static void* run(void* argument) {
   return NULL;
 }
 
+static int compare(const void* left, const void* right) {
+  const uint64_t a = *(const uint64_t*)left;
+  const uint64_t b = *(const uint64_t*)right;
+  return a < b ? -1 : a > b;
+}
+
+// What 99 of 100 of a thread's last calls took at the most.
+static uint64_t percentile_99(struct thread* self) {
+  const size_t count = self->calls < kSamples ? self->calls : kSamples;
+  if (count == 0) return 0;
+  qsort(self->took_ns, count, sizeof self->took_ns[0], compare);
+  return self->took_ns[count * 99 / 100];
+}
+
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
   const int threads = atoi(argv[1]);
@@ -136,7 +151,8 @@ int main(int argc, char** argv) {
   while (read(STDIN_FILENO, &byte, 1) > 0) {
   }
   done = 1;
-  struct thread sum = {0};
+  static struct thread sum;
+  uint64_t worst_p99_ns = 0;
   for (int i = 0; i < threads; ++i) {
     pthread_join(all[i].id, NULL);
     sum.calls += all[i].calls;
@@ -144,13 +160,15 @@ int main(int argc, char** argv) {
     sum.not_implemented += all[i].not_implemented;
     sum.unknown += all[i].unknown;
     if (all[i].longest_ns > sum.longest_ns) sum.longest_ns = all[i].longest_ns;
+    const uint64_t p99_ns = percentile_99(&all[i]);
+    if (p99_ns > worst_p99_ns) worst_p99_ns = p99_ns;
     if (all[i].wrong != 0) memcpy(sum.first_wrong, all[i].first_wrong, sizeof sum.first_wrong);
   }
   printf(
       "{\"calls\": %llu, \"wrong\": %llu, \"enosys\": %llu, \"eintr\": %llu, "
-      "\"longest_ms\": %.3f, \"first_wrong\": \"%s\"}\n",
+      "\"longest_ms\": %.3f, \"p99_us\": %.1f, \"first_wrong\": \"%s\"}\n",
       (unsigned long long)sum.calls, (unsigned long long)sum.wrong,
       (unsigned long long)sum.not_implemented, (unsigned long long)sum.unknown,
-      (double)sum.longest_ns / 1e6, sum.first_wrong);
+      (double)sum.longest_ns / 1e6, (double)worst_p99_ns / 1e3, sum.first_wrong);
   return sum.wrong == 0 ? 0 : 1;
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import stat
 import subprocess
 import tarfile
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ class Wish:
     memory: int = 64 * MEBIBYTE
     capabilities: tuple = tuple(CAPABILITIES)
     host_programs: bool = False  # the host's /usr, to be read (OCI runtimes only)
+    fuse: bool = False  # the device, as /fuse (OCI runtimes only)
     annotations: dict = field(default_factory=dict)
 
     def all_annotations(self):
@@ -112,6 +114,11 @@ def make_bundle(directory, runtime, wish, command, cgroup):
     linux["uidMappings"] = linux["gidMappings"] = mapping
     linux["cgroupsPath"] = cgroup
     linux["resources"]["memory"] = {"limit": wish.memory}
+    if wish.fuse:
+        os.mknod(root / "fuse", 0o600 | stat.S_IFCHR, os.makedev(10, 229))
+        os.chown(root / "fuse", FIRST_ID, FIRST_ID)
+        linux["resources"].setdefault("devices", []).append(
+            {"allow": True, "type": "c", "major": 10, "minor": 229, "access": "rw"})
     if wish.cpus:
         linux["resources"]["cpu"] = {"cpus": wish.cpus}
     path.write_text(json.dumps(config, indent=4))

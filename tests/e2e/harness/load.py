@@ -14,6 +14,7 @@ class Outcome:
     enosys: int
     eintr: int  # nodes of which a dying worker could not say whether they were made
     longest_ms: float  # the longest that one call took
+    p99_us: float  # of the slowest thread's last calls
     first_wrong: str
 
 

@@ -4,6 +4,8 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <future>
@@ -192,6 +194,45 @@ TEST_F(ControlServerTest, AHugeRequestIsRefusedAndTheNextServed) {
   grpc::ClientContext two;
   request.set_id("web");
   EXPECT_TRUE(stub_->GetSandbox(&two, request, &sandbox).ok());
+}
+
+// Whoever comes while all are taken is hung up on, and one that goes makes room.
+TEST_F(ControlServerTest, ConnectionsAreCounted) {
+  std::vector<UniqueFd> held;
+  const auto one_more = [&]() -> UniqueFd& {
+    return held.emplace_back(connect_to(directory_ / "control.sock"));
+  };
+  for (std::size_t many = 0; many < ControlServer::kMostConnections; ++many) one_more();
+  char byte = 0;
+  EXPECT_EQ(::read(one_more().get(), &byte, 1), 0);
+  held.clear();
+  publish();
+  v1::GetSandboxRequest request;
+  request.set_id("web");
+  v1::Sandbox sandbox;
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);  // gRPC closes them when it likes
+  EXPECT_TRUE(stub_->GetSandbox(&context, request, &sandbox).ok());
+}
+
+// Nobody but root and the agent's own user, whatever the socket's mode has become.
+TEST_F(ControlServerTest, AnotherUserIsHungUpOn) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const std::string path = directory_ / "control.sock";
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms::all);
+  std::filesystem::permissions(path, std::filesystem::perms::all);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (::setuid(kNobody) != 0) ::_exit(2);
+    const UniqueFd socket = connect_to(path);
+    char byte = 0;
+    ::_exit(::read(socket.get(), &byte, 1) == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(other, &status, 0), other);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(log_.has("neither root nor the agent's own user"));
 }
 
 constexpr std::string_view kServing = "\x08\x01";

@@ -41,7 +41,8 @@ class ClockPerformTest : public testing::Test {
   }
   // "continue", "ok 0" or an errno's name.
   std::string answer(unsigned member, std::uint64_t first, std::uint64_t second = 0) {
-    Environment environment{.target = target_, .sandbox = sandbox_, .helper = &helper_};
+    Environment environment{
+        .target = target_, .sandbox = sandbox_, .helper = &helper_, .made_before = made_before_};
     const Outcome outcome =
         emulator_->emulate({.member = member, .args = {first, second}}, environment);
     EXPECT_TRUE(outcome) << outcome.error().message;
@@ -57,6 +58,7 @@ class ClockPerformTest : public testing::Test {
   support::FakeSandbox sandbox_;
   support::FakeHelper helper_;
   support::FakeHost& host_ = helper_.host;
+  bool made_before_ = false;
 };
 
 TEST_F(ClockPerformTest, SetsTheTime) {
@@ -105,6 +107,20 @@ TEST_F(ClockPerformTest, Adjusts) {
   timex told{};
   std::memcpy(&told, target_.bytes_at(kAddress, sizeof told).data(), sizeof told);
   EXPECT_EQ(told.tai, 37) << "what the helper has filled in";
+}
+
+TEST_F(ClockPerformTest, WhatASignalTookTheAnswerOfIsDoneOnce) {
+  made_before_ = true;
+  timex wishes{};
+  wishes.modes = ADJ_OFFSET;
+  wishes.offset = 42;
+  put(wishes);
+  EXPECT_THAT(answer(kAdjtimex, kAddress), testing::StartsWith("ok "));
+  EXPECT_THAT(host_.adjustments, IsEmpty());
+  put(timespec{.tv_sec = kLater, .tv_nsec = 0});
+  EXPECT_EQ(answer(kClockSettime, CLOCK_REALTIME, kAddress), "ok 0");
+  EXPECT_EQ(answer(kStime, kAddress), "ok 0");
+  EXPECT_THAT(host_.times, IsEmpty());
 }
 
 TEST_F(ClockPerformTest, TheHelpersErrnoIsTheCallers) {

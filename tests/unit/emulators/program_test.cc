@@ -13,7 +13,11 @@ using testing::HasSubstr;
 
 // One of everything.
 Program sample() {
-  Program program{.policy = "builds", .sync_wake_up = false, .instances = {}, .routes = {}};
+  Program program{.policy = "builds",
+                  .sync_wake_up = false,
+                  .limits = {.calls = 7, .threads = 9, .memory_mib = 77, .wait_seconds = 3},
+                  .instances = {},
+                  .routes = {}};
   program.instances.push_back({.emulator = "mknod",
                                .options = {{"a", true},
                                            {"b", std::int64_t{-5}},
@@ -42,6 +46,7 @@ Program sample() {
 void expect_same(const Program& a, const Program& b) {
   EXPECT_EQ(a.policy, b.policy);
   EXPECT_EQ(a.sync_wake_up, b.sync_wake_up);
+  EXPECT_EQ(a.limits, b.limits);
   ASSERT_EQ(a.instances.size(), b.instances.size());
   for (std::size_t at = 0; at < a.instances.size(); ++at) {
     EXPECT_EQ(a.instances[at].emulator, b.instances[at].emulator);
@@ -106,7 +111,12 @@ class Random {
     return rule;
   }
   Program program() {
-    Program program{.policy = text(), .sync_wake_up = below(2) == 0, .instances = {}, .routes = {}};
+    Program program{.policy = text(),
+                    .sync_wake_up = below(2) == 0,
+                    .limits = {},
+                    .instances = {},
+                    .routes = {}};
+    program.limits.calls = static_cast<std::uint32_t>(1 + below(1000));
     program.instances.resize(below(4));
     for (Instance& instance : program.instances) {
       instance.emulator = text();
@@ -157,11 +167,11 @@ TEST(Program, ATrailingByteIsRefused) {
 
 TEST(Program, AnotherVersionIsRefusedByItsNumber) {
   std::string bytes = encode(sample());
-  bytes[4] = 2;
+  bytes[4] = 3;
   const auto decoded = decode(bytes);
   ASSERT_FALSE(decoded);
   EXPECT_THAT(decoded.error().message,
-              AllOf(HasSubstr("version 2"), HasSubstr("different releases")));
+              AllOf(HasSubstr("version 3"), HasSubstr("different releases")));
 }
 
 TEST(Program, SomethingElseIsRefused) {

@@ -3,27 +3,32 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <functional>
 #include <string>
 #include <thread>
 
+#include "base/pass_fd.h"
+#include "base/unique_fd.h"
+
 namespace sidecall::kernel {
 namespace {
 
 // How a child process ends that has filtered its calls and then acts: act()'s value, as an exit
 // status, or minus the signal that killed it.
-int ending_of(const std::function<int()>& act) {
+int ending_of(const std::function<int()>& act, Duty duty = Duty::kServing) {
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool filtered = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && filter_own_calls();
+    const bool filtered = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && filter_own_calls(duty);
     ::_exit(filtered ? act() : 125);
   }
   int status = 0;
@@ -79,6 +84,30 @@ TEST_F(OwnFilter, StaysForThreadsThatStartLater) {
               return number;
             }),
             ENOSYS);
+}
+
+int holder(const std::function<int()>& act) {
+  return ending_of(act, Duty::kHolding);
+}
+
+TEST_F(OwnFilter, AHolderPassesDescriptors) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  EXPECT_EQ(holder([&] { return send_with_fd(theirs.get(), "x", theirs.get()) ? 0 : errno; }), 0);
+  const auto received = receive_with_fds(ours.get(), 1);
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->fds.size(), 1U);
+}
+
+TEST_F(OwnFilter, AHolderHasNoFilesThreadsOrSocketsOfItsOwn) {
+  EXPECT_EQ(holder([] { return errno_of(::open("/", O_PATH | O_DIRECTORY)); }), ENOSYS);
+  EXPECT_EQ(holder([] { return errno_of(::socket(AF_UNIX, SOCK_STREAM, 0)); }), ENOSYS);
+  EXPECT_EQ(holder([] { return errno_of(::ioctl(0, FIONREAD)); }), ENOSYS);
+  EXPECT_EQ(holder([] { return errno_of(::fork()); }), ENOSYS);
+  EXPECT_EQ(holder([] { return errno_of(::syscall(SYS_clone, CLONE_THREAD | CLONE_VM)); }), ENOSYS);
+  EXPECT_EQ(holder([] { return errno_of(::execl("/bin/true", "true", nullptr)); }), -SIGSYS);
 }
 
 }  // namespace

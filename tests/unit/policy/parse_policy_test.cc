@@ -82,6 +82,15 @@ TEST(ParsePolicy, HasItsDefaults) {
   EXPECT_TRUE(policy.rules.empty());
 }
 
+TEST(ParsePolicy, ReadsLimits) {
+  const Policy policy =
+      parsed(R"({"rules": [], "limits": {"calls": 7, "memory_mib": 64, "wait_seconds": 2}})");
+  EXPECT_EQ(policy.limits.calls, 7U);
+  EXPECT_EQ(policy.limits.threads, emulators::Limits().threads);
+  EXPECT_EQ(policy.limits.memory_mib, 64U);
+  EXPECT_EQ(policy.limits.wait_seconds, 2U);
+}
+
 TEST(ParsePolicy, ReadsEachEmulatorsExample) {
   for (const emulators::Row& row : emulators::table()) {
     const auto policy = parse_policy(row.name, row.example);

@@ -55,6 +55,8 @@ GOOD = [
     {"rules": [{"syscalls": ["swapon"], "log": True}, {"syscalls": ["acct"], "kill": "thread"}]},
     {"rules": [{"syscalls": ["sync"], "continue": True}], "sync_wake_up": False,
      "wait_killable": True, "description": "d", "$schema": "s"},
+    {"rules": [], "limits": {}},
+    {"rules": [], "limits": {"calls": 1, "threads": 256, "memory_mib": 32, "wait_seconds": 3600}},
 ]
 BAD = [
     [],
@@ -63,6 +65,14 @@ BAD = [
     {"rules": [], "unknown": 1},
     {"rules": [], "description": None},
     {"rules": [], "sync_wake_up": "true"},
+    {"rules": [], "limits": []},
+    {"rules": [], "limits": {"calls": 0}},
+    {"rules": [], "limits": {"calls": 1001}},
+    {"rules": [], "limits": {"threads": 257}},
+    {"rules": [], "limits": {"memory_mib": "64"}},
+    {"rules": [], "limits": {"memory_mib": 31}},
+    {"rules": [], "limits": {"wait_seconds": 0}},
+    {"rules": [], "limits": {"processes": 1}},
     {"rules": [7]},
     {"rules": [{}]},
     {"rules": [changed(ERRNO, syscalls=None)]},

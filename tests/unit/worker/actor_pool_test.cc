@@ -21,12 +21,20 @@ Result<Acting> fake_acting() {
   return Acting{.actor = std::make_unique<support::FakeActor>(), .helper = nullptr};
 }
 
+PoolLimits of(std::size_t threads) {
+  return {.usual = threads, .most = threads};
+}
+
+void submit(ActorPool& pool, std::function<void(const Acting&)> serve) {
+  EXPECT_TRUE(pool.submit({.serve = std::move(serve), .refuse = [] { FAIL() << "refused"; }}));
+}
+
 TEST(ActorPool, AWorkThatSleepsHoldsNoOtherBack) {
   std::latch release(1);
   std::latch done(1);
-  ActorPool pool(2, fake_acting);
-  pool.submit([&](const Acting&) { release.wait(); });
-  pool.submit([&](const Acting&) { done.count_down(); });
+  ActorPool pool(of(2), fake_acting);
+  submit(pool, [&](const Acting&) { release.wait(); });
+  submit(pool, [&](const Acting&) { done.count_down(); });
   done.wait();  // for ever, if the second waited for the first
   release.count_down();
 }
@@ -37,12 +45,12 @@ TEST(ActorPool, NeverHasMoreThreadsThanItMay) {
   std::atomic<int> actors = 0;
   std::atomic<int> works = 0;
   {
-    ActorPool pool(kMost, [&] {
+    ActorPool pool(of(kMost), [&] {
       ++actors;
       return fake_acting();
     });
     for (int work = 0; work < kWorks; ++work) {
-      pool.submit([&](const Acting&) { ++works; });
+      submit(pool, [&](const Acting&) { ++works; });
     }
   }
   EXPECT_EQ(works, kWorks);
@@ -53,9 +61,9 @@ TEST(ActorPool, NeverHasMoreThreadsThanItMay) {
 TEST(ActorPool, StartsAThreadForEachOfTheWorksThatAreBusy) {
   constexpr int kMost = 4;
   std::latch all_run(kMost);
-  ActorPool pool(kMost, fake_acting);
+  ActorPool pool(of(kMost), fake_acting);
   for (int work = 0; work < kMost; ++work) {
-    pool.submit([&](const Acting&) { all_run.arrive_and_wait(); });
+    submit(pool, [&](const Acting&) { all_run.arrive_and_wait(); });
   }
   all_run.wait();
 }
@@ -63,7 +71,7 @@ TEST(ActorPool, StartsAThreadForEachOfTheWorksThatAreBusy) {
 TEST(ActorPool, StartsNoThreadBeforeThereIsWork) {
   std::atomic<int> actors = 0;
   {
-    const ActorPool pool(8, [&] {
+    const ActorPool pool(of(8), [&] {
       ++actors;
       return fake_acting();
     });
@@ -76,9 +84,9 @@ TEST(ActorPool, AnActorStaysOnItsThread) {
   std::set<std::pair<kernel::Actor*, std::thread::id>> seen;
   std::set<kernel::Actor*> actors;
   {
-    ActorPool pool(3, fake_acting);
+    ActorPool pool(of(3), fake_acting);
     for (int work = 0; work < 100; ++work) {
-      pool.submit([&](const Acting& acting) {
+      submit(pool, [&](const Acting& acting) {
         const std::lock_guard lock(mutex);
         seen.emplace(acting.actor.get(), std::this_thread::get_id());
         actors.insert(acting.actor.get());
@@ -96,9 +104,9 @@ TEST(ActorPool, WhoHasWorkedLastIsAskedFirst) {
   std::array<kernel::Actor*, 2> actors{};
   std::vector<kernel::Actor*> later;
   {
-    ActorPool pool(2, fake_acting);
+    ActorPool pool(of(2), fake_acting);
     for (std::size_t work = 0; work < 2; ++work) {
-      pool.submit([&, work](const Acting& acting) {
+      submit(pool, [&, work](const Acting& acting) {
         actors.at(work) = acting.actor.get();
         both_run.count_down();
         release.at(work).wait();
@@ -110,7 +118,7 @@ TEST(ActorPool, WhoHasWorkedLastIsAskedFirst) {
       std::this_thread::sleep_for(kLongEnough);
     }
     for (int work = 0; work < 3; ++work) {
-      pool.submit([&](const Acting& acting) { later.push_back(acting.actor.get()); });
+      submit(pool, [&](const Acting& acting) { later.push_back(acting.actor.get()); });
       std::this_thread::sleep_for(kLongEnough);
     }
   }
@@ -122,14 +130,14 @@ TEST(ActorPool, ItsEndFinishesWhatIsQueued) {
   {
     std::latch first_runs(1);
     std::latch release(1);
-    ActorPool pool(1, fake_acting);
-    pool.submit([&](const Acting&) {
+    ActorPool pool(of(1), fake_acting);
+    submit(pool, [&](const Acting&) {
       first_runs.count_down();
       release.wait();
     });
     first_runs.wait();
     for (int work = 0; work < 10; ++work) {
-      pool.submit([&order, work](const Acting&) { order.push_back(work); });
+      submit(pool, [&order, work](const Acting&) { order.push_back(work); });
     }
     release.count_down();
   }
@@ -139,19 +147,74 @@ TEST(ActorPool, ItsEndFinishesWhatIsQueued) {
 // What a work owns may do anything at its end: submit more, for one.
 TEST(ActorPool, AWorkIsDestroyedWithoutTheLock) {
   std::latch done(1);
-  ActorPool pool(1, fake_acting);
+  ActorPool pool(of(1), fake_acting);
   std::shared_ptr<void> owned(
-      nullptr, [&](void*) { pool.submit([&](const Acting&) { done.count_down(); }); });
-  pool.submit([owned = std::move(owned)](const Acting&) {});
+      nullptr, [&](void*) { submit(pool, [&](const Acting&) { done.count_down(); }); });
+  submit(pool, [owned = std::move(owned)](const Acting&) {});
   done.wait();
+}
+
+TEST(ActorPool, TakesNoMoreThanItMay) {
+  std::latch release(1);
+  ActorPool pool({.usual = 1, .most = 1, .works = 3}, fake_acting);
+  const auto is_taken = [&] {
+    return pool.submit({.serve = [&](const Acting&) { release.wait(); }, .refuse = [] {}});
+  };
+  for (int works = 0; works < 3; ++works) EXPECT_TRUE(is_taken());
+  EXPECT_FALSE(is_taken());
+  release.count_down();
+  while (!is_taken()) std::this_thread::yield();
+}
+
+TEST(ActorPool, FurtherThreadsComeWhereAllAreHeldUp) {
+  constexpr int kHeldUp = 40;
+  std::latch release(1);
+  std::latch done(1);
+  std::atomic<int> actors = 0;
+  {
+    ActorPool pool({.usual = 2, .most = kHeldUp + 1, .stall = std::chrono::milliseconds(5)}, [&] {
+      ++actors;
+      return fake_acting();
+    });
+    for (int work = 0; work < kHeldUp; ++work) {
+      submit(pool, [&](const Acting&) { release.wait(); });
+    }
+    submit(pool, [&](const Acting&) { done.count_down(); });
+    done.wait();  // for ever, if it waited for them
+    release.count_down();
+  }
+  EXPECT_EQ(actors, kHeldUp + 1);
+}
+
+TEST(ActorPool, WhatWaitsTooLongIsRefused) {
+  using std::chrono::milliseconds;
+  std::latch release(1);
+  std::latch refused(1);
+  std::atomic<bool> served = false;
+  {
+    ActorPool pool(
+        {.usual = 1, .most = 1, .stall = milliseconds(1), .longest_wait = milliseconds(50)},
+        fake_acting);
+    std::latch is_held_up(1);
+    submit(pool, [&](const Acting&) {
+      is_held_up.count_down();
+      release.wait();
+    });
+    is_held_up.wait();
+    EXPECT_TRUE(pool.submit(
+        {.serve = [&](const Acting&) { served = true; }, .refuse = [&] { refused.count_down(); }}));
+    refused.wait();
+    release.count_down();
+  }
+  EXPECT_FALSE(served);
 }
 
 TEST(ActorPoolDeathTest, AThreadThatCannotActEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {
-        ActorPool pool(1, []() -> Result<Acting> { return failure("no such right"); });
-        pool.submit([](const Acting&) {});
+        ActorPool pool(of(1), []() -> Result<Acting> { return failure("no such right"); });
+        submit(pool, [](const Acting&) {});
       },
       "sidecall-worker: no such right");
 }

@@ -41,7 +41,7 @@ class ReceiverTest : public testing::Test {
       : dispatcher_(std::move(*Dispatcher::build(sample_program()))),
         statistics_(std::move(*Statistics::create(sample_program()))),
         report_([this](const std::string& line) { reports_.push_back(line); }),
-        pool_(1, [] {
+        pool_({.usual = 1, .most = 1, .works = 2}, [] {
           return Acting{.actor = std::make_unique<support::FakeActor>(), .helper = nullptr};
         }) {
     auto listener = std::make_unique<FakeListener>();
@@ -101,13 +101,35 @@ TEST_F(ReceiverTest, AnyOtherFailureEndsItWithAReport) {
 
 TEST_F(ReceiverTest, ACallThatSleepsHoldsTheNextNotBack) {
   std::latch release(1);
-  pool_.submit([&](const Acting&) { release.wait(); });  // the pool's one thread is busy
+  ASSERT_TRUE(pool_.submit({.serve = [&](const Acting&) { release.wait(); },
+                            .refuse = {}}));  // the pool's one thread is busy
   const auto mknod = listener_->call(
       {.tid = ::gettid(), .arch = AUDIT_ARCH_X86_64, .nr = 133, .args = {0, 0020666, 0x103}});
   EXPECT_EQ(served_value(), 77);
   EXPECT_FALSE(listener_->answer_to(mknod));
   release.count_down();
   EXPECT_EQ(listener_->wait_for_answer(mknod).errno_value, EFAULT);
+}
+
+TEST_F(ReceiverTest, CallsBeyondTheLimitAreRefusedCountedAndReportedOnce) {
+  std::latch release(1);
+  ASSERT_TRUE(pool_.submit({.serve = [&](const Acting&) { release.wait(); }, .refuse = {}}));
+  const auto mknod = [&] {
+    return listener_->call(
+        {.tid = ::gettid(), .arch = AUDIT_ARCH_X86_64, .nr = 133, .args = {0, 0020666, 0x103}});
+  };
+  const auto waiting = mknod();  // of the two that the pool takes
+  for (int refused = 0; refused < 2; ++refused) {
+    EXPECT_EQ(listener_->wait_for_answer(mknod()).errno_value, EAGAIN);
+  }
+  EXPECT_EQ(served_value(), 77);
+  EXPECT_FALSE(listener_->answer_to(waiting));
+  release.count_down();
+  EXPECT_EQ(listener_->wait_for_answer(waiting).errno_value, EFAULT);
+  EXPECT_EQ(statistics_.header().refused, 2U);
+  listener_->last_user_exits();
+  receiver_.reset();
+  EXPECT_THAT(reports_, ElementsAre(HasSubstr("limits")));
 }
 
 }  // namespace

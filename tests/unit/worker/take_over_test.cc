@@ -45,7 +45,7 @@ class TakeOverTest : public testing::Test {
       : dispatcher_(std::move(*Dispatcher::build(sample_program()))),
         statistics_(std::move(*Statistics::create(sample_program()))),
         report_([this](const std::string& line) { reports_.push_back(line); }),
-        pool_(1,
+        pool_({.usual = 1, .most = 1},
               [] {
                 return Acting{.actor = std::make_unique<support::FakeActor>(), .helper = nullptr};
               }),
