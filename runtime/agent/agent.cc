@@ -71,6 +71,7 @@ struct Agent::Parts {
   std::vector<std::pair<keeper::Label, int>> sockets;  // ours
   std::optional<ConnectionShelter> shelter;
   std::optional<Registry> registry;
+  std::unique_ptr<MetricsServer> metrics;
   std::unique_ptr<ControlServer> control_server;
   std::unique_ptr<Acceptor> control_acceptor;
   std::unique_ptr<MessageIntake> hook_intake;
@@ -79,6 +80,7 @@ struct Agent::Parts {
   [[nodiscard]] Result<void> watch_signals();
   [[nodiscard]] Result<void> take_over(const AgentOptions& options, Host& host);
   [[nodiscard]] Result<ListeningSocket> open_socket(std::string_view name);
+  [[nodiscard]] Result<void> open_metrics(const AgentOptions& options);
   [[nodiscard]] Result<void> open_control();
   [[nodiscard]] Result<void> open_hook(const IntakeLimits& limits);
   [[nodiscard]] Result<void> open_listener(const IntakeLimits& limits);
@@ -123,6 +125,15 @@ Result<ListeningSocket> Agent::Parts::open_socket(std::string_view name) {
   socket->leave_name();
   sockets.emplace_back(label, socket->fd());
   return socket;
+}
+
+Result<void> Agent::Parts::open_metrics(const AgentOptions& options) {
+  if (!options.metrics_address) return {};
+  auto server = MetricsServer::start(
+      *options.metrics_address, std::make_shared<const Metrics>(board, drain, options.metrics));
+  if (!server) return pass_on(std::move(server));
+  metrics = std::move(*server);
+  return {};
 }
 
 Result<void> Agent::Parts::open_control() {
@@ -186,6 +197,7 @@ Result<std::unique_ptr<Agent>> Agent::start(const AgentOptions& options, Host& h
   // The hook's socket is the last: a hook that reaches the agent finds all of it.
   auto opened = parts->watch_signals();
   if (opened) opened = parts->take_over(options, host);
+  if (opened) opened = parts->open_metrics(options);
   if (opened) opened = parts->open_control();
   if (opened) opened = parts->open_listener(options.intake);
   if (opened) opened = parts->open_hook(options.intake);

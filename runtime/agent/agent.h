@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "agent/log.h"
 #include "agent/message_intake.h"
+#include "agent/metrics_server.h"
 #include "agent/registry.h"
 #include "base/result.h"
 
@@ -16,6 +18,8 @@ struct AgentOptions {
   std::string keeper_path;  // the sidecall-keeper program
   RegistryOptions registry;
   IntakeLimits intake;
+  std::optional<MetricsAddress> metrics_address{};  // none: nobody is told
+  Metrics::Options metrics{};
 };
 
 class Agent {

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,8 @@ struct Arguments {
   std::string keeper = program_path("sidecall-keeper");
   std::string default_policy{kDefaultPolicy};
   std::string charge = "auto";
+  std::string metrics;
+  bool metrics_by_sandbox = false;
   std::string log_level = "info";
   std::string log_format = "text";
   bool check_config = false;
@@ -52,6 +55,11 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "cgroups are v1, else the agent's")
       ->check(CLI::IsMember({"auto", "sandbox", "agent"}))
       ->capture_default_str();
+  app.add_option("--metrics", arguments.metrics,
+                 "Where Prometheus scrapes /metrics: PORT (of the loopback), HOST:PORT or "
+                 "unix:/PATH; nowhere by default");
+  app.add_flag("--metrics-by-sandbox", arguments.metrics_by_sandbox,
+               "Count by sandbox as well: as many more series as there are sandboxes");
   app.add_option("--log-level", arguments.log_level, "The least that is logged")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
@@ -119,11 +127,19 @@ int serve(const Arguments& arguments, Host& host) {
     log.warn("no default policy: containers that name none are refused",
              {{"cause", program.error().message}});
   }
+  std::optional<MetricsAddress> metrics_address;
+  if (!arguments.metrics.empty()) {
+    auto parsed = parse_metrics_address(arguments.metrics);
+    if (!parsed) return fail(std::move(parsed).error().within("--metrics"));
+    metrics_address = std::move(*parsed);
+  }
   const AgentOptions options{
       .run_directory = arguments.run_directory,
       .keeper_path = arguments.keeper,
       .registry = {.default_policy = arguments.default_policy, .times = {}},
       .intake = {},
+      .metrics_address = std::move(metrics_address),
+      .metrics = {.version = SIDECALL_VERSION, .by_sandbox = arguments.metrics_by_sandbox},
   };
   auto agent = Agent::start(options, host, log);
   if (!agent) return fail(agent.error());

@@ -58,6 +58,9 @@ void Registry::take_over(Estate estate) {
                {{"sandbox", id}, {"cause", taken.error().message}});
     return;
   }
+  if (const auto statistics = sandbox->view().statistics) {
+    change_past([&](Figures& past) { past.subtract(*statistics); });
+  }
   const Sandbox* const added = insert(std::move(sandbox));
   log_.info("sandbox taken over", {{"sandbox", id},
                                    {"policy", added->policy()},
@@ -167,15 +170,25 @@ void Registry::forget(const oci::State& state) {
 
 void Registry::remove(const Sandbox& sandbox) {
   log_.info("sandbox ended", {{"sandbox", sandbox.identity().id}});
+  if (const auto statistics = sandbox.view().statistics) {
+    change_past([&](Figures& past) { past.add(*statistics); });
+  }
   std::erase_if(sandboxes_, [&](const auto& each) { return each.get() == &sandbox; });
   publish();
 }
 
+template <typename Change>
+void Registry::change_past(Change change) {
+  auto past = std::make_shared<Figures>(*past_);
+  change(*past);
+  past_ = std::move(past);
+}
+
 void Registry::publish() {
-  Snapshot snapshot;
-  snapshot.reserve(sandboxes_.size());
+  Snapshot snapshot{.sandboxes = {}, .past = past_};
+  snapshot.sandboxes.reserve(sandboxes_.size());
   for (const auto& sandbox : sandboxes_) {
-    snapshot.push_back(std::make_shared<const SandboxView>(sandbox->view()));
+    snapshot.sandboxes.push_back(std::make_shared<const SandboxView>(sandbox->view()));
   }
   board_.publish(std::move(snapshot));
 }

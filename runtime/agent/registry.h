@@ -54,6 +54,9 @@ class Registry final : public HookHandler {
   void take_over(Estate estate);
   void remove(const Sandbox& sandbox);
   void publish();
+  // Changes Snapshot::past.
+  template <typename Change>
+  void change_past(Change change);
   void follow();
 
   EventLoop& loop_;
@@ -64,7 +67,8 @@ class Registry final : public HookHandler {
   RegistryOptions options_;
   std::uint64_t next_number_ = 1;
   std::vector<std::unique_ptr<Sandbox>> sandboxes_;  // oldest first
-  EventLoop::Handle placement_timer_;                // armed while there are sandboxes
+  std::shared_ptr<const Figures> past_ = std::make_shared<const Figures>();
+  EventLoop::Handle placement_timer_;  // armed while there are sandboxes
 };
 
 }  // namespace sidecall::agent

@@ -94,7 +94,7 @@ grpc::Status AgentService::ListSandboxes(grpc::ServerContext* /*context*/,
                                          const v1::ListSandboxesRequest* /*request*/,
                                          v1::ListSandboxesResponse* response) {
   const auto snapshot = board_.read();  // for as long as the loop runs
-  for (const auto& view : *snapshot) describe(*view, *response->add_sandboxes());
+  for (const auto& view : snapshot->sandboxes) describe(*view, *response->add_sandboxes());
   return grpc::Status::OK;
 }
 
@@ -102,9 +102,9 @@ grpc::Status AgentService::GetSandbox(grpc::ServerContext* /*context*/,
                                       const v1::GetSandboxRequest* request, v1::Sandbox* response) {
   const auto snapshot = board_.read();
   // From the newest on: an ending sandbox may share its id with the one that came after it.
-  const auto found = std::find_if(snapshot->rbegin(), snapshot->rend(),
+  const auto found = std::find_if(snapshot->sandboxes.rbegin(), snapshot->sandboxes.rend(),
                                   [&](const auto& view) { return view->id == request->id(); });
-  if (found == snapshot->rend()) return not_found(request->id());
+  if (found == snapshot->sandboxes.rend()) return not_found(request->id());
   describe(**found, *response);
   describe_calls(**found, *response);
   for (const auto& [key, value] : (*found)->annotations) {
@@ -117,7 +117,7 @@ grpc::Status AgentService::GetStatistics(grpc::ServerContext* /*context*/,
                                          const v1::GetStatisticsRequest* request,
                                          v1::GetStatisticsResponse* response) {
   const auto snapshot = board_.read();
-  for (const auto& view : *snapshot) {
+  for (const auto& view : snapshot->sandboxes) {
     if (!request->id().empty() && view->id != request->id()) continue;
     v1::Sandbox& sandbox = *response->add_sandboxes();
     describe(*view, sandbox);
@@ -134,7 +134,7 @@ grpc::Status AgentService::Drain(grpc::ServerContext* /*context*/, const v1::Dra
   }
   drained_(drain_.is_on());
   response->set_draining(drain_.is_on());
-  response->set_sandboxes(static_cast<std::uint32_t>(board_.read()->size()));
+  response->set_sandboxes(static_cast<std::uint32_t>(board_.read()->sandboxes.size()));
   return grpc::Status::OK;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/figures.h"
 #include "worker/statistics.h"
 
 namespace sidecall::agent {
@@ -35,8 +36,12 @@ struct SandboxView {
   std::shared_ptr<const worker::Statistics> statistics;  // null while there is no worker
 };
 
-// Oldest first.
-using Snapshot = std::vector<std::shared_ptr<const SandboxView>>;
+struct Snapshot {
+  std::vector<std::shared_ptr<const SandboxView>> sandboxes{};  // oldest first
+  // What is to be added to the figures of these for all that was counted since the agent's start:
+  // those of sandboxes that have ended, less what an agent before this one had seen.
+  std::shared_ptr<const Figures> past = std::make_shared<const Figures>();
+};
 
 // The one thing that the event loop and the gRPC threads share. A snapshot rather than requests to
 // the loop: a reader then never waits for the loop, and however many ask, the loop serves

@@ -28,6 +28,9 @@ class LatencyHistogram {
   }
   // Upper edge of the bucket that holds the `fraction` quantile (0.5, 0.99), in ns; 0 when empty.
   [[nodiscard]] std::uint64_t quantile(double fraction) const;
+  [[nodiscard]] std::uint64_t count(std::size_t bucket) const {
+    return buckets_[bucket].load(std::memory_order_relaxed);
+  }
 
   [[nodiscard]] static std::size_t bucket(std::uint64_t nanoseconds);
   [[nodiscard]] static std::uint64_t upper_edge(std::size_t bucket);

@@ -29,9 +29,10 @@ class Agent:
         path.write_text(json.dumps({"rules": rules, **settings}))
         return path
 
-    def start(self):
+    def start(self, *arguments):
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen([self._programs / "sidecalld", *self.places],
+            self._process = subprocess.Popen([self._programs / "sidecalld", *self.places,
+                                              *arguments],
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         eventually(self._answers_or_ended, "the agent answers on hook.sock")
         if self._process.poll() is not None:

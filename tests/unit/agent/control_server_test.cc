@@ -71,7 +71,8 @@ class ControlServerTest : public testing::Test {
     view.statistics = statistics_;
     auto bare = std::make_shared<SandboxView>();
     bare->id = "bare";
-    board_.publish({std::make_shared<const SandboxView>(std::move(view)), std::move(bare)});
+    board_.publish(
+        {.sandboxes = {std::make_shared<const SandboxView>(std::move(view)), std::move(bare)}});
   }
 
   // grpc.health.v1.Health by hand: a request is {1: service}, a response {1: status}.

@@ -44,7 +44,7 @@ class RegistryTest : public testing::Test {
 
   [[nodiscard]] std::shared_ptr<const SandboxView> view(const std::string& id) const {
     const auto snapshot = board_.read();
-    for (const auto& each : *snapshot) {
+    for (const auto& each : snapshot->sandboxes) {
       if (each->id == id) return each;
     }
     return nullptr;

@@ -129,7 +129,7 @@ TEST_F(RegistryTest, ANewContainerMayTakeTheIdOfOneThatIsEnding) {
   serve("web", second);
   EXPECT_EQ(host_.workers.size(), 2U);
   host_.worker(0).exit();
-  ASSERT_TRUE(loop_.run_until([&] { return board_.read()->size() == 1; }));
+  ASSERT_TRUE(loop_.run_until([&] { return board_.read()->sandboxes.size() == 1; }));
   EXPECT_EQ(view("web")->worker_pid, host_.worker(1).pid);
 }
 
@@ -298,9 +298,9 @@ TEST_F(RegistryTest, TheSnapshotIsInTheOrderOfArrival) {
   expect(state_of("zebra"));
   expect(state_of("ant"));
   const auto snapshot = board_.read();
-  ASSERT_EQ(snapshot->size(), 2U);
-  EXPECT_EQ(snapshot->at(0)->id, "zebra");
-  EXPECT_EQ(snapshot->at(1)->id, "ant");
+  ASSERT_EQ(snapshot->sandboxes.size(), 2U);
+  EXPECT_EQ(snapshot->sandboxes.at(0)->id, "zebra");
+  EXPECT_EQ(snapshot->sandboxes.at(1)->id, "ant");
 }
 
 }  // namespace
