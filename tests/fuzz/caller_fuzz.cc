@@ -61,6 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   support::FakeActor actor;
   actor.files.make_failure = input.ConsumeBool() ? EPERM : EEXIST;
+  actor.files.directories = {"/d"};  // to be mounted on
   support::FakeHelper helper;
   helper.emulator = built.emulator.get();
   support::FakeLauncher launcher;
