@@ -62,7 +62,10 @@ std::string encode(const Record& record) {
   for (const auto& [key, value] : record.identity.annotations) {
     (*message.mutable_annotations())[key] = value;
   }
-  const std::string payload = message.SerializeAsString();
+  return sealed(message.SerializeAsString());
+}
+
+std::string sealed(std::string_view payload) {
   return std::string(kMark)
       .append(kVersion)
       .append(" ")
