@@ -35,6 +35,12 @@ Result<Record> decode_payload(std::uint64_t number, std::string_view payload) {
   if (!message.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
     return failure("damaged");
   }
+  // As long as the clock can hold, in its finer unit.
+  constexpr auto kLatest =
+      std::chrono::floor<milliseconds>(std::chrono::system_clock::duration::max());
+  if (message.since_unix_ms() < 0 || message.since_unix_ms() > kLatest.count()) {
+    return failure("its start is out of range");
+  }
   auto program = emulators::decode(message.program());
   if (!program) return pass_on(std::move(program), "its policy");
   Record record{
@@ -62,7 +68,10 @@ std::string encode(const Record& record) {
   for (const auto& [key, value] : record.identity.annotations) {
     (*message.mutable_annotations())[key] = value;
   }
-  const std::string payload = message.SerializeAsString();
+  return sealed(message.SerializeAsString());
+}
+
+std::string sealed(std::string_view payload) {
   return std::string(kMark)
       .append(kVersion)
       .append(" ")

@@ -32,6 +32,8 @@ struct Record {
 // A line that names the version and guards the rest with a checksum, then
 // sidecall.v1.SandboxRecord.
 [[nodiscard]] std::string encode(const Record& record);
+// That line and the payload: what a file of this release holds, whatever the payload is.
+[[nodiscard]] std::string sealed(std::string_view payload);
 // Refuses another version and whatever is damaged: nothing is guessed. The number is the caller's
 // to know.
 [[nodiscard]] Result<Record> decode_record(std::uint64_t number, std::string_view bytes);

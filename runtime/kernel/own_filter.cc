@@ -156,18 +156,18 @@ int add(scmp_filter_ctx filter, std::uint32_t action, const std::array<int, kCou
 // A thread, and no process. clone3(2), whose arguments a filter cannot see, is ENOSYS: the C
 // library then does without.
 int add_threads(scmp_filter_ctx filter) {
-  constexpr scmp_arg_cmp thread{.arg = 0,
-                                .op = SCMP_CMP_MASKED_EQ,
-                                .datum_a = CLONE_THREAD | CLONE_VM,
-                                .datum_b = CLONE_THREAD | CLONE_VM};
-  return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, &thread);
+  constexpr scmp_arg_cmp kThread{.arg = 0,
+                                 .op = SCMP_CMP_MASKED_EQ,
+                                 .datum_a = CLONE_THREAD | CLONE_VM,
+                                 .datum_b = CLONE_THREAD | CLONE_VM};
+  return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, &kThread);
 }
 
 // Of seccomp(2) the question that each receiver asks.
 int add_sizes(scmp_filter_ctx filter) {
-  constexpr scmp_arg_cmp sizes{
+  constexpr scmp_arg_cmp kSizes{
       .arg = 0, .op = SCMP_CMP_EQ, .datum_a = SECCOMP_GET_NOTIF_SIZES, .datum_b = 0};
-  return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 1, &sizes);
+  return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 1, &kSizes);
 }
 
 }  // namespace

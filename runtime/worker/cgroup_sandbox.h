@@ -19,7 +19,8 @@ namespace sidecall::worker {
 class CgroupSandbox final : public emulators::Sandbox {
  public:
   // Before it is bound it knows no limits.
-  CgroupSandbox() = default;
+  explicit CgroupSandbox(emulators::MountLedger mounts = emulators::MountLedger())
+      : mounts_(mounts) {}
   // To `first_pid`, which must not be gone, and its cgroups. Before there are other threads; a
   // second call changes nothing.
   [[nodiscard]] Result<void> bind(pid_t first_pid);

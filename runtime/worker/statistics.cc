@@ -14,7 +14,7 @@ namespace sidecall::worker {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x73746174'63646973;
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr unsigned kSubBits = 3;  // eight buckets an octave
 
 constexpr std::size_t kFirstRoute = (sizeof(StatisticsHeader) + 63) / 64 * 64;
@@ -23,8 +23,13 @@ std::size_t first_slot(std::size_t routes) {
   return (kFirstRoute + routes * sizeof(RouteStatistics) + 63) / 64 * 64;
 }
 
-std::size_t bytes_for(std::size_t routes) {
+std::size_t first_mount(std::size_t routes) {
   return first_slot(routes) + Journal::kSlots * sizeof(JournalSlot);
+}
+
+std::size_t bytes_for(std::size_t routes) {
+  using emulators::MountLedger;
+  return first_mount(routes) + MountLedger::kMost * sizeof(MountLedger::Place);
 }
 
 }  // namespace
@@ -85,11 +90,18 @@ Result<Statistics> Statistics::create(const emulators::Program& program) {
     route.name.copy(entry->name.data(), entry->name.size() - 1);
   }
   statistics.routes_ = {routes, program.routes.size()};
-  // Never constructed one by one: fresh memory is zero, which is a slot that is free.
-  statistics.journal_ = {
-      reinterpret_cast<JournalSlot*>(statistics.base_ + first_slot(program.routes.size())),
-      Journal::kSlots};
+  statistics.find_zeroed_parts(program.routes.size());
   return statistics;
+}
+
+// Never constructed one by one: fresh memory is zero, which is a slot that is free, and pages that
+// nobody has used take no memory.
+void Statistics::find_zeroed_parts(std::size_t routes) {
+  using emulators::MountLedger;
+  journal_ = {std::launder(reinterpret_cast<JournalSlot*>(base_ + first_slot(routes))),
+              Journal::kSlots};
+  mounts_ = {std::launder(reinterpret_cast<MountLedger::Place*>(base_ + first_mount(routes))),
+             MountLedger::kMost};
 }
 
 Result<Statistics> Statistics::map(UniqueFd memory) {
@@ -108,9 +120,7 @@ Result<Statistics> Statistics::map(UniqueFd memory) {
   statistics.routes_ = {
       std::launder(reinterpret_cast<RouteStatistics*>(statistics.base_ + kFirstRoute)),
       header.routes};
-  statistics.journal_ = {
-      std::launder(reinterpret_cast<JournalSlot*>(statistics.base_ + first_slot(header.routes))),
-      Journal::kSlots};
+  statistics.find_zeroed_parts(header.routes);
   return statistics;
 }
 
@@ -135,6 +145,7 @@ Statistics& Statistics::operator=(Statistics&& other) noexcept {
   std::swap(header_, other.header_);
   std::swap(routes_, other.routes_);
   std::swap(journal_, other.journal_);
+  std::swap(mounts_, other.mounts_);
   return *this;
 }
 

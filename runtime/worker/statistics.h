@@ -1,5 +1,6 @@
-// What outlives a worker: its sandbox's counters and the journal of its calls in flight, in memory
-// shared between the worker (writes) and the agent (reads the counters, hands it to a successor).
+// What outlives a worker: its sandbox's counters, the journal of its calls in flight and the mounts
+// that were made for it, in memory shared between the worker (writes) and the agent (reads the
+// counters, hands it to a successor).
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "emulators/mount_ledger.h"
 #include "emulators/program.h"
 #include "emulators/verdict.h"
 #include "worker/journal.h"
@@ -79,17 +81,20 @@ class Statistics {
   [[nodiscard]] int fd() const { return memory_.get(); }
   [[nodiscard]] StatisticsHeader& header() const { return *header_; }
   [[nodiscard]] std::span<RouteStatistics> routes() const { return routes_; }
+  [[nodiscard]] std::span<emulators::MountLedger::Place> mounts() const { return mounts_; }
   [[nodiscard]] Journal journal() const { return {journal_, header_->journal_used}; }
 
  private:
   Statistics() = default;
   [[nodiscard]] Result<void> map_memory(std::size_t bytes);
+  void find_zeroed_parts(std::size_t routes);
   UniqueFd memory_;
   std::byte* base_ = nullptr;  // the mapping, ours to unmap
   std::size_t bytes_ = 0;
-  StatisticsHeader* header_ = nullptr;  // into the mapping
-  std::span<RouteStatistics> routes_;   // into the mapping
-  std::span<JournalSlot> journal_;      // into the mapping
+  StatisticsHeader* header_ = nullptr;               // into the mapping
+  std::span<RouteStatistics> routes_;                // into the mapping
+  std::span<JournalSlot> journal_;                   // into the mapping
+  std::span<emulators::MountLedger::Place> mounts_;  // into the mapping
 };
 
 }  // namespace sidecall::worker

@@ -38,6 +38,7 @@ Worker::Worker(Dispatcher dispatcher, bool sync_wake_up, Statistics statistics, 
       control_(std::move(control)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       report_([this](const std::string& text) { tell(FromWorker::Kind::kMessage, 0, text); }),
+      sandbox_(emulators::MountLedger(statistics_.mounts())),
       pool_(pool_limits(dispatcher_.limits()), [this] { return make_acting(); }) {
   // One that this sandbox's last worker has found out is not reported again.
   auto& sync = statistics_.header().sync;

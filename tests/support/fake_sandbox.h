@@ -1,6 +1,7 @@
 // An emulators::Sandbox whose figures the test sets.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <optional>
 
@@ -13,7 +14,8 @@ class FakeSandbox final : public emulators::Sandbox {
   emulators::Resources figures;
   std::optional<Error> error;  // given instead of the figures
   bool own_user_namespace = true;
-  mutable emulators::MountLedger ledger;
+  mutable std::array<emulators::MountLedger::Place, emulators::MountLedger::kMost> mounted{};
+  mutable emulators::MountLedger ledger{mounted};
 
   [[nodiscard]] Result<emulators::Resources> resources() const override {
     if (error) return tl::unexpected<Error>(*error);

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 
 #include "agent/record_directory.h"
 #include "base/file.h"
+#include "sidecall/v1/record.pb.h"
 #include "unit/agent/support.h"
 
 namespace sidecall::agent {
@@ -64,6 +66,16 @@ TEST(Record, WithAnyByteChangedIsRefused) {
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
     EXPECT_NE(error_of(damaged), "") << at;
+  }
+}
+
+TEST(Record, AStartThatTheClockCannotHoldIsRefused) {
+  const std::string bytes = encode(sample());
+  v1::SandboxRecord message;
+  ASSERT_TRUE(message.ParseFromString(bytes.substr(bytes.find('\n') + 1)));
+  for (const std::int64_t since : {INT64_MIN, std::int64_t{-1}, INT64_MAX}) {
+    message.set_since_unix_ms(since);
+    EXPECT_THAT(error_of(sealed(message.SerializeAsString())), HasSubstr("out of range")) << since;
   }
 }
 

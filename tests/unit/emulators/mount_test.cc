@@ -312,7 +312,8 @@ TEST_F(UmountTest, WhoHoldsTheCapabilityIsTheKernels) {
 }
 
 TEST(MountLedger, IsBounded) {
-  MountLedger ledger;
+  std::array<MountLedger::Place, MountLedger::kMost> places{};
+  MountLedger ledger(places);
   for (std::uint64_t id = 1; id <= MountLedger::kMost; ++id) ledger.remember(id);
   ledger.remember(99'999);
   EXPECT_FALSE(ledger.has(99'999));
@@ -323,7 +324,8 @@ TEST(MountLedger, IsBounded) {
 }
 
 TEST(MountLedger, NeverHasWhatIsUnknown) {
-  MountLedger ledger;
+  std::array<MountLedger::Place, MountLedger::kMost> places{};
+  MountLedger ledger(places);
   ledger.remember(MountLedger::kUnknown);
   EXPECT_FALSE(ledger.has(MountLedger::kUnknown));
 }

@@ -125,6 +125,20 @@ TEST(Statistics, WhatOneMappingWritesAnotherReads) {
   EXPECT_EQ(agent->header().sync, SyncState::kOn);
 }
 
+TEST(Statistics, ASuccessorKnowsTheMountsThatWereMade) {
+  using emulators::MountLedger;
+  const auto statistics = Statistics::create(program_of_two());
+  ASSERT_TRUE(statistics);
+  MountLedger(statistics->mounts()).remember(42);
+  const auto later = Statistics::map(duplicate(statistics->fd()));
+  ASSERT_TRUE(later);
+  MountLedger successors(later->mounts());
+  EXPECT_TRUE(successors.has(42));
+  EXPECT_FALSE(successors.has(43));
+  successors.forget(42);
+  EXPECT_FALSE(MountLedger(statistics->mounts()).has(42));
+}
+
 TEST(Statistics, TheirSizeIsSealed) {
   const auto statistics = Statistics::create(program_of_two());
   ASSERT_TRUE(statistics);
