@@ -14,7 +14,7 @@ namespace sidecall::worker {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x73746174'63646973;
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr unsigned kSubBits = 3;  // eight buckets an octave
 
 constexpr std::size_t kFirstRoute = (sizeof(StatisticsHeader) + 63) / 64 * 64;
@@ -23,8 +23,12 @@ std::size_t first_slot(std::size_t routes) {
   return (kFirstRoute + routes * sizeof(RouteStatistics) + 63) / 64 * 64;
 }
 
+std::size_t event_state(std::size_t routes) {
+  return (first_slot(routes) + Journal::kSlots * sizeof(JournalSlot) + 63) / 64 * 64;
+}
+
 std::size_t bytes_for(std::size_t routes) {
-  return first_slot(routes) + Journal::kSlots * sizeof(JournalSlot);
+  return event_state(routes) + sizeof(EventRingState) + EventRing::kSlots * sizeof(EventSlot);
 }
 
 }  // namespace
@@ -85,11 +89,19 @@ Result<Statistics> Statistics::create(const emulators::Program& program) {
     route.name.copy(entry->name.data(), entry->name.size() - 1);
   }
   statistics.routes_ = {routes, program.routes.size()};
-  // Never constructed one by one: fresh memory is zero, which is a slot that is free.
-  statistics.journal_ = {
-      reinterpret_cast<JournalSlot*>(statistics.base_ + first_slot(program.routes.size())),
-      Journal::kSlots};
+  statistics.find_zeroed_parts(program.routes.size());
   return statistics;
+}
+
+// Never constructed one by one: fresh memory is zero, which is a slot that is free, and pages that
+// nobody has used take no memory.
+void Statistics::find_zeroed_parts(std::size_t routes) {
+  journal_ = {std::launder(reinterpret_cast<JournalSlot*>(base_ + first_slot(routes))),
+              Journal::kSlots};
+  std::byte* const events = base_ + event_state(routes);
+  event_state_ = std::launder(reinterpret_cast<EventRingState*>(events));
+  events_ = {std::launder(reinterpret_cast<EventSlot*>(events + sizeof(EventRingState))),
+             EventRing::kSlots};
 }
 
 Result<Statistics> Statistics::map(UniqueFd memory) {
@@ -108,9 +120,7 @@ Result<Statistics> Statistics::map(UniqueFd memory) {
   statistics.routes_ = {
       std::launder(reinterpret_cast<RouteStatistics*>(statistics.base_ + kFirstRoute)),
       header.routes};
-  statistics.journal_ = {
-      std::launder(reinterpret_cast<JournalSlot*>(statistics.base_ + first_slot(header.routes))),
-      Journal::kSlots};
+  statistics.find_zeroed_parts(header.routes);
   return statistics;
 }
 
@@ -135,6 +145,8 @@ Statistics& Statistics::operator=(Statistics&& other) noexcept {
   std::swap(header_, other.header_);
   std::swap(routes_, other.routes_);
   std::swap(journal_, other.journal_);
+  std::swap(event_state_, other.event_state_);
+  std::swap(events_, other.events_);
   return *this;
 }
 

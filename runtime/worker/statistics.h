@@ -1,5 +1,6 @@
-// What outlives a worker: its sandbox's counters and the journal of its calls in flight, in memory
-// shared between the worker (writes) and the agent (reads the counters, hands it to a successor).
+// What outlives a worker: its sandbox's counters, the journal of its calls in flight and the events
+// that nobody has read yet, in memory shared between the worker (writes) and the agent (reads, and
+// hands it to a successor).
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 #include "base/unique_fd.h"
 #include "emulators/program.h"
 #include "emulators/verdict.h"
+#include "worker/event_ring.h"
 #include "worker/journal.h"
 
 namespace sidecall::worker {
@@ -64,6 +66,8 @@ struct StatisticsHeader {
   std::atomic<std::uint64_t> unrouted{0};   // notified, but not in the program
   std::atomic<std::uint64_t> poisonous{0};  // given up because they killed workers
   std::atomic<std::uint64_t> refused{0};    // beyond the policy's limits: answered with EAGAIN
+  // The agent's: of which verdicts calls are to be told as events, (1 << VerdictKind) each.
+  std::atomic<std::uint32_t> watched{0};
 };
 
 // A mapping of the shared memory. The agent creates it; the worker maps what it is handed.
@@ -79,17 +83,21 @@ class Statistics {
   [[nodiscard]] int fd() const { return memory_.get(); }
   [[nodiscard]] StatisticsHeader& header() const { return *header_; }
   [[nodiscard]] std::span<RouteStatistics> routes() const { return routes_; }
+  [[nodiscard]] EventRing events() const { return {events_, *event_state_}; }
   [[nodiscard]] Journal journal() const { return {journal_, header_->journal_used}; }
 
  private:
   Statistics() = default;
   [[nodiscard]] Result<void> map_memory(std::size_t bytes);
+  void find_zeroed_parts(std::size_t routes);
   UniqueFd memory_;
   std::byte* base_ = nullptr;  // the mapping, ours to unmap
   std::size_t bytes_ = 0;
-  StatisticsHeader* header_ = nullptr;  // into the mapping
-  std::span<RouteStatistics> routes_;   // into the mapping
-  std::span<JournalSlot> journal_;      // into the mapping
+  StatisticsHeader* header_ = nullptr;     // into the mapping
+  std::span<RouteStatistics> routes_;      // into the mapping
+  std::span<JournalSlot> journal_;         // into the mapping
+  EventRingState* event_state_ = nullptr;  // into the mapping
+  std::span<EventSlot> events_;            // into the mapping
 };
 
 }  // namespace sidecall::worker
