@@ -10,9 +10,11 @@
 #include "agent/acceptor.h"
 #include "agent/control_server.h"
 #include "agent/event_loop.h"
+#include "agent/event_reporter.h"
 #include "agent/hook_intake.h"
 #include "agent/keeping.h"
 #include "agent/listener_intake.h"
+#include "agent/mailbox.h"
 #include "agent/run_directory.h"
 #include "agent/snapshot.h"
 #include "base/paths.h"
@@ -57,7 +59,9 @@ struct Agent::Parts {
         loop(std::move(own_loop)),
         directory(std::move(own_directory)),
         signals(std::move(own_signals)),
-        drain(std::move(drain_mark)) {}
+        drain(std::move(drain_mark)) {
+    reporter.emplace(*loop, board, hub, log);
+  }
 
   Log log;
   std::unique_ptr<EventLoop> loop;
@@ -66,6 +70,9 @@ struct Agent::Parts {
   EventLoop::Handle signal_watch;
   SnapshotBoard board;
   DrainSwitch drain;
+  EventHub hub;
+  std::optional<EventReporter> reporter;
+  std::unique_ptr<Mailbox> mailbox;
   std::unique_ptr<Keeping> keeping;
   std::vector<keeper::Kept> old_sockets;  // of an agent before this one, connections included
   std::vector<std::pair<keeper::Label, int>> sockets;  // ours
@@ -78,6 +85,7 @@ struct Agent::Parts {
   std::unique_ptr<MessageIntake> listener_intake;
 
   [[nodiscard]] Result<void> watch_signals();
+  [[nodiscard]] Result<void> open_mailbox();
   [[nodiscard]] Result<void> take_over(const AgentOptions& options, Host& host);
   [[nodiscard]] Result<ListeningSocket> open_socket(std::string_view name);
   [[nodiscard]] Result<void> open_metrics(const AgentOptions& options);
@@ -93,6 +101,13 @@ Result<void> Agent::Parts::watch_signals() {
   return {};
 }
 
+Result<void> Agent::Parts::open_mailbox() {
+  auto opened = Mailbox::open(*loop);
+  if (!opened) return pass_on(std::move(opened));
+  mailbox = std::move(*opened);
+  return {};
+}
+
 Result<void> Agent::Parts::take_over(const AgentOptions& options, Host& host) {
   auto started = Keeping::start(*loop, log, options.run_directory, options.keeper_path);
   if (!started) return pass_on(std::move(started));
@@ -100,6 +115,7 @@ Result<void> Agent::Parts::take_over(const AgentOptions& options, Host& host) {
   shelter.emplace(*keeping);
   RegistryOptions registry_options = options.registry;
   registry_options.drain = &drain;
+  registry_options.reporter = &*reporter;
   registry.emplace(*loop, host, *keeping, log, board, std::move(registry_options));
   keeping->when_empty([this] {
     for (const auto& [label, fd] : sockets) keeping->keep(label, fd);
@@ -138,9 +154,15 @@ Result<void> Agent::Parts::open_metrics(const AgentOptions& options) {
 
 Result<void> Agent::Parts::open_control() {
   if (drain.is_on()) log.warn("the node is being drained: new containers are refused");
-  auto server = ControlServer::start(board, drain, [this](bool on) {
-    log.warn(on ? "draining: new containers are refused" : "no longer draining");
-  });
+  auto server = ControlServer::start(
+      board, drain, hub,
+      [this](bool on) {
+        log.warn(on ? "draining: new containers are refused" : "no longer draining");
+      },
+      [this](std::string id, policy::Policy policy, PolicyAnswer answer) {
+        mailbox->post([this, id = std::move(id), policy = std::move(policy),
+                       answer = std::move(answer)] { registry->set_policy(id, policy, answer); });
+      });
   if (!server) return pass_on(std::move(server));
   control_server = std::move(*server);
   auto socket = open_socket(kControlSocket);
@@ -196,6 +218,7 @@ Result<std::unique_ptr<Agent>> Agent::start(const AgentOptions& options, Host& h
                               std::move(*signals), in_directory(options.run_directory, kDrainMark));
   // The hook's socket is the last: a hook that reaches the agent finds all of it.
   auto opened = parts->watch_signals();
+  if (opened) opened = parts->open_mailbox();
   if (opened) opened = parts->take_over(options, host);
   if (opened) opened = parts->open_metrics(options);
   if (opened) opened = parts->open_control();

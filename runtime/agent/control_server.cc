@@ -28,15 +28,18 @@ constexpr std::chrono::seconds kShutdownGrace{1};
 }  // namespace
 
 Result<std::unique_ptr<ControlServer>> ControlServer::start(const SnapshotBoard& board,
-                                                            DrainSwitch& drain,
-                                                            std::function<void(bool)> drained) {
+                                                            DrainSwitch& drain, EventHub& hub,
+                                                            std::function<void(bool)> drained,
+                                                            PolicySetter set_policy) {
   std::unique_ptr<ControlServer> made(new ControlServer);
   // No call comes before serve() has brought a connection.
   made->service_ = std::make_unique<AgentService>(
-      board, drain, [server = made.get(), drained = std::move(drained)](bool on) {
+      board, drain, hub,
+      [server = made.get(), drained = std::move(drained)](bool on) {
         server->set_health(!on);
         drained(on);
-      });
+      },
+      std::move(set_policy));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ResourceQuota quota("sidecalld");
   quota.SetMaxThreads(kMostThreads);

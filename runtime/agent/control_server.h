@@ -7,6 +7,8 @@
 
 #include "agent/connection_count.h"
 #include "agent/drain_switch.h"
+#include "agent/event_hub.h"
+#include "agent/policy_setter.h"
 #include "agent/snapshot.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -24,9 +26,10 @@ class AgentService;
 // of its own and reads only the board.
 class ControlServer {
  public:
-  // Both must outlive it. `drained` is called, on a thread of gRPC's, when the switch is set.
+  // All must outlive it. `drained` is called, on a thread of gRPC's, when the switch is set.
   [[nodiscard]] static Result<std::unique_ptr<ControlServer>> start(
-      const SnapshotBoard& board, DrainSwitch& drain, std::function<void(bool)> drained);
+      const SnapshotBoard& board, DrainSwitch& drain, EventHub& hub,
+      std::function<void(bool)> drained, PolicySetter set_policy);
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
   // Ends calls that are still running.

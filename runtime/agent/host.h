@@ -20,6 +20,7 @@ namespace sidecall::agent {
 struct Ending {
   std::string text;        // "exit status 1", "signal 9"
   bool by_itself = false;  // known to be its own fault: it crashed or gave up, nobody killed it
+  bool orderly = false;    // of one that was asked to end: as it should, for all that is known
 };
 
 // One worker process. Destroying it leaves the process alone.
@@ -39,6 +40,7 @@ class Worker {
   [[nodiscard]] virtual Result<void> add_listener(int listener, std::uint64_t tag, pid_t pid,
                                                   pid_t first_pid) = 0;
   [[nodiscard]] virtual Result<void> finish() = 0;
+  [[nodiscard]] virtual Result<void> retire() = 0;
   [[nodiscard]] virtual Result<worker::WorkerReport> receive_report() = 0;
   virtual void kill() = 0;
   // Reaps it, once pidfd() is readable, and says how it ended.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/paths.h"
+#include "policy/compile.h"
 
 namespace sidecall::agent {
 namespace {
@@ -82,6 +83,12 @@ Sandbox* Registry::find(std::string_view id) {
   return nullptr;
 }
 
+Sandbox* Registry::numbered(std::uint64_t number) {
+  const auto found = std::find_if(sandboxes_.begin(), sandboxes_.end(),
+                                  [&](const auto& each) { return each->number() == number; });
+  return found != sandboxes_.end() ? found->get() : nullptr;
+}
+
 Result<Sandbox*> Registry::add(const oci::State& state, std::string_view policy) {
   auto program = host_.load_program(policy);
   if (!program) return pass_on(std::move(program));
@@ -94,12 +101,23 @@ Result<Sandbox*> Registry::add(const oci::State& state, std::string_view policy)
 }
 
 std::unique_ptr<Sandbox> Registry::make(Record record) {
-  return std::make_unique<Sandbox>(
-      Sandbox::Context{loop_, host_, keeping_, log_, options_.times}, std::move(record),
-      Sandbox::Events{
-          .changed = [this] { publish(); },
-          .gone = [this](const Sandbox& over) { loop_.defer([this, &over] { remove(over); }); },
-      });
+  Sandbox::Events events{
+      .changed = [this] { publish(); },
+      .gone = [this](const Sandbox& over) { loop_.defer([this, &over] { remove(over); }); },
+  };
+  if (EventReporter* const reporter = options_.reporter; reporter != nullptr) {
+    const auto tell = [this, reporter, number = record.number](auto what) {
+      return [this, reporter, number, what] {
+        if (const Sandbox* const sandbox = numbered(number)) (reporter->*what)(sandbox->view());
+      };
+    };
+    events.worker_restarted = tell(&EventReporter::worker_restarted);
+    events.policy_changed = tell(&EventReporter::policy_changed);
+    events.cpus_changed = tell(&EventReporter::cpus_changed);
+    events.calls_waiting = tell(&EventReporter::read_calls);
+  }
+  return std::make_unique<Sandbox>(Sandbox::Context{loop_, host_, keeping_, log_, options_.times},
+                                   std::move(record), std::move(events));
 }
 
 Sandbox* Registry::insert(std::unique_ptr<Sandbox> sandbox) {
@@ -107,6 +125,7 @@ Sandbox* Registry::insert(std::unique_ptr<Sandbox> sandbox) {
   sandboxes_.push_back(std::move(sandbox));
   if (sandboxes_.size() == 1) follow();
   publish();
+  if (options_.reporter != nullptr) options_.reporter->appeared(added->view());
   return added;
 }
 
@@ -162,6 +181,17 @@ void Registry::expect(oci::State state, HookAnswer answer) {
   (*added)->when_ready(std::move(answer));
 }
 
+void Registry::set_policy(const std::string& id, const policy::Policy& policy,
+                          PolicyAnswer answer) {
+  Sandbox* const sandbox = find(id);
+  if (sandbox == nullptr) return answer(failure("no sandbox \"" + id + "\""));
+  auto compiled = policy::compile_replacement(policy, sandbox->program().routes);
+  if (!compiled) return answer(pass_on(std::move(compiled), "policy \"" + policy.name + "\""));
+  sandbox->set_program(std::move(compiled->program),
+                       [notes = std::move(compiled->notes), answer = std::move(answer)](
+                           Result<void> outcome) { answer(outcome.map([&] { return notes; })); });
+}
+
 void Registry::forget(const oci::State& state) {
   // One that is being served ends with its listeners: processes of it may outlive the hook.
   Sandbox* known = find(state.id);
@@ -169,6 +199,7 @@ void Registry::forget(const oci::State& state) {
 }
 
 void Registry::remove(const Sandbox& sandbox) {
+  if (options_.reporter != nullptr) options_.reporter->ended(sandbox.view());
   log_.info("sandbox ended", {{"sandbox", sandbox.identity().id}});
   if (const auto statistics = sandbox.view().statistics) {
     change_past([&](Figures& past) { past.add(*statistics); });
@@ -191,6 +222,7 @@ void Registry::publish() {
     snapshot.sandboxes.push_back(std::make_shared<const SandboxView>(sandbox->view()));
   }
   board_.publish(std::move(snapshot));
+  if (options_.reporter != nullptr) options_.reporter->board_changed();
 }
 
 void Registry::follow() {

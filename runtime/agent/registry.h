@@ -9,10 +9,12 @@
 #include "agent/drain_switch.h"
 #include "agent/estate.h"
 #include "agent/event_loop.h"
+#include "agent/event_reporter.h"
 #include "agent/hook_intake.h"
 #include "agent/host.h"
 #include "agent/listener_intake.h"
 #include "agent/log.h"
+#include "agent/policy_setter.h"
 #include "agent/safekeeping.h"
 #include "agent/sandbox.h"
 #include "agent/snapshot.h"
@@ -24,6 +26,7 @@ struct RegistryOptions {
   SandboxTimes times;
   std::chrono::milliseconds placement_interval{500};
   const DrainSwitch* drain = nullptr;  // null: the node is never drained
+  EventReporter* reporter = nullptr;   // null: nobody is told
 };
 
 // Lives on the loop's thread; what others may see of it is on the board.
@@ -41,6 +44,8 @@ class Registry final : public HookHandler {
   // A listener has come: of a container's first process, or of one exec'd into it. Where it cannot
   // be served it is logged and closed, and what it stood for fails with ENOSYS.
   void take(Delivery delivery);
+  // As of PolicySetter, on the loop's thread.
+  void set_policy(const std::string& id, const policy::Policy& policy, PolicyAnswer answer);
   // Answers once a worker is ready for the container's listener.
   void expect(oci::State state, HookAnswer answer) override;
   void forget(const oci::State& state) override;
@@ -48,6 +53,7 @@ class Registry final : public HookHandler {
  private:
   // The one of that id whose life has not ended; at most one.
   [[nodiscard]] Sandbox* find(std::string_view id);
+  [[nodiscard]] Sandbox* numbered(std::uint64_t number);
   [[nodiscard]] Result<Sandbox*> add(const oci::State& state, std::string_view policy);
   [[nodiscard]] std::unique_ptr<Sandbox> make(Record record);
   Sandbox* insert(std::unique_ptr<Sandbox> sandbox);

@@ -179,6 +179,8 @@ void Sandbox::on_report(const worker::WorkerReport& report) {
     case worker::WorkerReport::Kind::kMessage:
       return context_.log.info("worker says",
                                {{"sandbox", record_.identity.id}, {"text", report.text}});
+    case worker::WorkerReport::Kind::kEventsWaiting:
+      return events_.calls_waiting();
     case worker::WorkerReport::Kind::kEnded:
       control_watch_.reset();
       kill_after(context_.times.end_grace, "it closed its control socket and did not exit");
@@ -194,6 +196,13 @@ void Sandbox::on_ready() {
   for (const auto& [tag, served] : listeners_) hand_over(tag, served);
   answer_waiting({});
   events_.changed();
+  if (!program_set_) return;
+  // Written down only now: until here the old one decided.
+  auto kept = context_.keeping.begin(record_);
+  context_.log.info("policy replaced",
+                    {{"sandbox", record_.identity.id}, {"policy", record_.program.policy}});
+  std::exchange(program_set_, {})(kept);
+  events_.policy_changed();
 }
 
 void Sandbox::on_exit() {
@@ -213,8 +222,14 @@ void Sandbox::on_exit() {
   drop_deserted_listeners();
   const bool unused = state_ == SandboxState::kServing && listeners_.empty();
   if (state_ == SandboxState::kEnding || unused) return conclude();
+  const bool retired = next_program_.has_value();
+  if (retired) record_.program = *std::exchange(next_program_, std::nullopt);
+  if (retired && !given_up_ && ending.orderly) return succeed_retired();
   context_.log.error("worker died", {{"sandbox", record_.identity.id}, {"cause", ending.text}});
-  if (memory_ != nullptr) memory_->journal().blame(ending.by_itself);
+  if (memory_ != nullptr) {
+    memory_->journal().blame(ending.by_itself);
+    memory_->events().repair();
+  }
   // One that somebody else has killed says nothing of the next.
   const bool hopeless = ending.by_itself || given_up_;
   if (!waiting_.empty() && hopeless) {
@@ -244,6 +259,28 @@ void Sandbox::replace_worker() {
   context_.log.warn("worker replaced", {{"sandbox", record_.identity.id},
                                         {"worker_pid", std::to_string(worker_->pid())},
                                         {"listeners", std::to_string(listeners_.size())}});
+  events_.changed();
+  events_.worker_restarted();
+}
+
+void Sandbox::set_program(emulators::Program program, Ready ready) {
+  if (state_ != SandboxState::kServing || worker_ == nullptr || !worker_ready_ || program_set_) {
+    return ready(failure("its worker is being started or ended just now; try again"));
+  }
+  if (const auto asked = worker_->retire(); !asked) return ready(asked);
+  next_program_ = std::move(program);
+  program_set_ = std::move(ready);
+  worker_ready_ = false;  // nothing more is handed to it
+  kill_after(context_.times.end_grace, "it did not finish its calls in time to change its policy");
+}
+
+// The memory goes over with all that is still in the journal, as after a death; nobody is to blame.
+void Sandbox::succeed_retired() {
+  if (const auto launched = launch_worker(); !launched) {
+    context_.log.error("worker not replaced, trying again",
+                       {{"sandbox", record_.identity.id}, {"cause", launched.error().message}});
+    schedule_replacement(failures_);
+  }
   events_.changed();
 }
 
@@ -299,6 +336,7 @@ void Sandbox::watch_expected() {
 
 void Sandbox::conclude() {
   state_ = SandboxState::kEnding;
+  if (program_set_) std::exchange(program_set_, {})(failure("the sandbox has ended"));
   context_.keeping.end(record_.number);
   listeners_.clear();
   expected_timer_.reset();
@@ -312,7 +350,8 @@ void Sandbox::follow() {
   const auto seat = context_.host.sandbox_seat(record_.identity.pid, busy);
   if (!seat || *seat == seat_ || refused_seat_ == *seat) return;
   if (!place(*seat)) return;
-  if (seat_.cpus == seat->cpus) {
+  const bool same_cpus = seat_.cpus == seat->cpus;
+  if (same_cpus) {
     context_.log.debug("worker moved to another cgroup",
                        {{"sandbox", record_.identity.id}, {"cgroup", seat->cpu_cgroup}});
   } else {
@@ -322,6 +361,7 @@ void Sandbox::follow() {
   }
   seat_ = *seat;
   events_.changed();
+  if (!same_cpus) events_.cpus_changed();
 }
 
 std::uint64_t Sandbox::calls_so_far() const {

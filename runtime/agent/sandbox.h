@@ -49,6 +49,12 @@ class Sandbox {
   struct Events {
     std::function<void()> changed;             // view() has changed
     std::function<void(const Sandbox&)> gone;  // it is over; destroy it, but not within this call
+    // For whoever watches; each after view() has changed.
+    std::function<void()> worker_restarted = [] {};
+    std::function<void()> cpus_changed = [] {};
+    std::function<void()> policy_changed = [] {};
+    // The worker has written down more than it should keep.
+    std::function<void()> calls_waiting = [] {};
   };
   using Ready = std::function<void(Result<void>)>;
 
@@ -71,9 +77,16 @@ class Sandbox {
   // Moves the worker after the sandbox, where its CPUs or its cgroup have changed.
   void follow();
 
+  // Goes on under another program, with the same routes: the worker finishes what it has received,
+  // and another, with the rights of that program, takes its place. Calls back once, when that one
+  // is ready or where it cannot be tried; what is called meanwhile waits.
+  void set_program(emulators::Program program, Ready ready);
+  [[nodiscard]] const emulators::Program& program() const { return record_.program; }
+
   // Puts everything into safekeeping again.
   void keep_all() const;
 
+  [[nodiscard]] std::uint64_t number() const { return record_.number; }
   [[nodiscard]] const Identity& identity() const { return record_.identity; }
   [[nodiscard]] const std::string& policy() const { return record_.program.policy; }
   [[nodiscard]] SandboxState state() const { return state_; }
@@ -96,6 +109,7 @@ class Sandbox {
   // Whether it was there.
   bool let_go(std::uint64_t tag);
   void replace_worker();
+  void succeed_retired();
   void schedule_replacement(Backoff& backoff);
   bool place(const placement::Seat& seat);
   [[nodiscard]] std::uint64_t calls_so_far() const;
@@ -124,6 +138,9 @@ class Sandbox {
   bool worker_ready_ = false;
   bool ever_ready_ = false;
   bool given_up_ = false;  // killed by us
+  // While a worker retires for another program: that, and who waits for it.
+  std::optional<emulators::Program> next_program_;
+  Ready program_set_;
   std::uint32_t restarts_ = 0;
   Backoff failures_{Backoff::kFreeFailures};
   Backoff kills_{Backoff::kFreeKills};

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <future>
+#include <memory>
 #include <string>
 
+#include "agent/watch_stream.h"
 #include "emulators/verdict.h"
 #include "kernel/abi.h"
 
@@ -84,6 +87,8 @@ void describe_calls(const SandboxView& view, v1::Sandbox& out) {
   }
 }
 
+constexpr std::chrono::milliseconds kLookInterval{100};  // whether the client is still there
+
 grpc::Status not_found(const std::string& id) {
   return {grpc::StatusCode::NOT_FOUND, "no sandbox \"" + id + "\""};
 }
@@ -136,6 +141,34 @@ grpc::Status AgentService::Drain(grpc::ServerContext* /*context*/, const v1::Dra
   response->set_draining(drain_.is_on());
   response->set_sandboxes(static_cast<std::uint32_t>(board_.read()->sandboxes.size()));
   return grpc::Status::OK;
+}
+
+grpc::Status AgentService::SetPolicy(grpc::ServerContext* context,
+                                     const v1::SetPolicyRequest* request,
+                                     v1::SetPolicyResponse* response) {
+  auto policy = policy::parse_policy(request->name(), request->json());
+  if (!policy) return {grpc::StatusCode::INVALID_ARGUMENT, policy.error().message};
+  const auto snapshot = board_.read();
+  const bool is_known = std::any_of(snapshot->sandboxes.begin(), snapshot->sandboxes.end(),
+                                    [&](const auto& view) { return view->id == request->id(); });
+  if (!is_known) return not_found(request->id());
+  // Shared with the answer, which may come when nobody waits for it any more.
+  const auto answered = std::make_shared<std::promise<Result<std::vector<std::string>>>>();
+  auto outcome = answered->get_future();
+  set_policy_(request->id(), *std::move(policy),
+              [answered](auto notes) { answered->set_value(std::move(notes)); });
+  while (outcome.wait_for(kLookInterval) != std::future_status::ready) {
+    if (context->IsCancelled()) return grpc::Status::CANCELLED;
+  }
+  const auto notes = outcome.get();
+  if (!notes) return {grpc::StatusCode::FAILED_PRECONDITION, notes.error().message};
+  for (const std::string& note : *notes) response->add_notes(note);
+  return grpc::Status::OK;
+}
+
+grpc::ServerWriteReactor<v1::Event>* AgentService::Watch(grpc::CallbackServerContext* /*context*/,
+                                                         const v1::WatchRequest* request) {
+  return start_watch_stream(hub_, board_, *request);
 }
 
 }  // namespace sidecall::agent

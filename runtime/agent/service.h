@@ -5,17 +5,26 @@
 #include <utility>
 
 #include "agent/drain_switch.h"
+#include "agent/event_hub.h"
+#include "agent/policy_setter.h"
 #include "agent/snapshot.h"
 #include "sidecall/v1/agent.grpc.pb.h"
 
 namespace sidecall::agent {
 
-// Called on gRPC's threads; shares nothing but the board and the switch, which must outlive it.
-class AgentService final : public v1::Agent::Service {
+// Called on gRPC's threads; shares nothing but the board, the switch and the hub, which must
+// outlive it. A stream holds no thread, hence the callback.
+class AgentService final : public v1::Agent::WithCallbackMethod_Watch<v1::Agent::Service> {
  public:
   // `drained` is called with the switch's new position.
-  AgentService(const SnapshotBoard& board, DrainSwitch& drain, std::function<void(bool)> drained)
-      : board_(board), drain_(drain), drained_(std::move(drained)) {}
+  // `set_policy` is Registry's, by way of the loop.
+  AgentService(const SnapshotBoard& board, DrainSwitch& drain, EventHub& hub,
+               std::function<void(bool)> drained, PolicySetter set_policy)
+      : board_(board),
+        drain_(drain),
+        hub_(hub),
+        drained_(std::move(drained)),
+        set_policy_(std::move(set_policy)) {}
 
   grpc::Status ListSandboxes(grpc::ServerContext* context, const v1::ListSandboxesRequest* request,
                              v1::ListSandboxesResponse* response) override;
@@ -25,11 +34,17 @@ class AgentService final : public v1::Agent::Service {
                              v1::GetStatisticsResponse* response) override;
   grpc::Status Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
                      v1::DrainResponse* response) override;
+  grpc::Status SetPolicy(grpc::ServerContext* context, const v1::SetPolicyRequest* request,
+                         v1::SetPolicyResponse* response) override;
+  grpc::ServerWriteReactor<v1::Event>* Watch(grpc::CallbackServerContext* context,
+                                             const v1::WatchRequest* request) override;
 
  private:
   const SnapshotBoard& board_;
   DrainSwitch& drain_;
+  EventHub& hub_;
   std::function<void(bool)> drained_;
+  PolicySetter set_policy_;
 };
 
 }  // namespace sidecall::agent

@@ -30,6 +30,7 @@ class SystemWorker final : public Worker {
     return process_->add_listener(listener, tag, pid, first_pid);
   }
   Result<void> finish() override { return process_->finish(); }
+  Result<void> retire() override { return process_->retire(); }
   Result<worker::WorkerReport> receive_report() override { return process_->receive_report(); }
   void kill() override { ::syscall(SYS_pidfd_send_signal, process_->pidfd(), SIGKILL, nullptr, 0); }
   Ending reap() override {
@@ -37,12 +38,13 @@ class SystemWorker final : public Worker {
     const auto pidfd = static_cast<id_t>(process_->pidfd());
     if (::waitid(P_PIDFD, pidfd, &info, WEXITED | WNOHANG) != 0) {
       // Launched by an agent before us: its status was for whoever adopted it.
-      if (errno == ECHILD) return {.text = "how it ended is not known"};
+      if (errno == ECHILD) return {.text = "how it ended is not known", .orderly = true};
       return {.text = errno_name(errno)};
     }
     const bool exited = info.si_code == CLD_EXITED;
     return {.text = (exited ? "exit status " : "signal ") + std::to_string(info.si_status),
-            .by_itself = exited || info.si_status != SIGKILL};
+            .by_itself = exited || info.si_status != SIGKILL,
+            .orderly = exited && info.si_status == 0};
   }
 
  private:

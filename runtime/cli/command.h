@@ -25,9 +25,13 @@ void add_profile(CommandLine& line, const Context& context);
 void add_check(CommandLine& line, const Context& context);
 void add_ls(CommandLine& line, const Context& context);
 void add_stats(CommandLine& line, const Context& context);
+void add_top(CommandLine& line, const Context& context);
+void add_policy(CommandLine& line, const Context& context);
+void add_events(CommandLine& line, const Context& context);
 void add_drain(CommandLine& line, const Context& context);
 void add_emulators(CommandLine& line, const Context& context);
 void add_doctor(CommandLine& line, const Context& context);
+void add_completion(CommandLine& line, const Context& context);
 void add_bench(CommandLine& line, const Context& context);
 
 // Exit status of every failure but those of the command line itself (2).

@@ -52,6 +52,30 @@ CommandLine& CommandLine::flag(const std::string& name, bool& value, const std::
   return *this;
 }
 
+CommandTree CommandLine::tree() const {
+  CommandTree tree{.name = app_->get_name(),
+                   .help = app_->get_description(),
+                   .options = {},
+                   .takes_sandbox = false,
+                   .commands = {}};
+  for (const CLI::Option* option : app_->get_options()) {
+    if (option->get_positional()) {
+      tree.takes_sandbox |= option->get_name() == "ID";
+      continue;
+    }
+    CommandTree::Option described{.names = {},
+                                  .help = option->get_description(),
+                                  .takes_value = option->get_items_expected_max() > 0};
+    for (const std::string& name : option->get_snames()) described.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) described.names.push_back("--" + name);
+    tree.options.push_back(std::move(described));
+  }
+  for (CLI::App* command : app_->get_subcommands([](const CLI::App*) { return true; })) {
+    tree.commands.push_back(CommandLine(*command, *chosen_).tree());
+  }
+  return tree;
+}
+
 CommandLine& CommandLine::footer(const std::string& text) {
   app_->footer(text);
   return *this;

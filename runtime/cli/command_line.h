@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/completion.h"
+
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 }
@@ -38,6 +40,9 @@ class CommandLine {
                       const std::string& help);
   CommandLine& flag(const std::string& name, bool& value, const std::string& help);
   CommandLine& footer(const std::string& text);
+
+  // This command and all below it, as far as they have been declared.
+  [[nodiscard]] CommandTree tree() const;
 
   // Returns the program's exit status. Called after parsing, if this command was chosen.
   void action(std::function<int()> run);

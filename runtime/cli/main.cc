@@ -23,8 +23,9 @@ int main(int argc, char** argv) {
   app.fallthrough();
   std::function<int()> action;
   CommandLine line(app, action);
-  for (const auto add : {add_run, add_bundle, add_profile, add_check, add_ls, add_stats, add_drain,
-                         add_emulators, add_doctor, add_bench}) {
+  for (const auto add :
+       {add_run, add_bundle, add_profile, add_check, add_ls, add_stats, add_top, add_events,
+        add_policy, add_drain, add_emulators, add_doctor, add_bench, add_completion}) {
     add(line, context);
   }
   try {

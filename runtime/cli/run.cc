@@ -151,7 +151,7 @@ int exit_status(int status) {
 Result<int> run(const RunRequest& request) {
   auto program = policy::compile_program(request.policy);
   if (!program) return pass_on(std::move(program), "policy \"" + request.policy.name + "\"");
-  auto compiled = compile_over(request.policy, oci::allow_all_profile());
+  auto compiled = compile_over(request.policy, request.base);
   if (!compiled) return pass_on(std::move(compiled));
   auto filter = Filter::build(compiled->profile);
   if (!filter) return pass_on(std::move(filter));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "oci/seccomp.h"
 #include "policy/policy.h"
 
 namespace sidecall::cli {
@@ -12,6 +13,7 @@ namespace sidecall::cli {
 struct RunRequest {
   std::vector<std::string> command;  // never empty
   policy::Policy policy;
+  oci::SeccompProfile base = oci::allow_all_profile();  // what the policy is merged into
   bool show_statistics = false;  // on standard error, once the command has ended
 };
 

@@ -1,6 +1,7 @@
 // sidecall run: a command under a policy.
 #include <memory>
 
+#include "cli/base_profile.h"
 #include "cli/command.h"
 #include "cli/command_line.h"
 #include "cli/policy_argument.h"
@@ -11,6 +12,7 @@ namespace {
 
 struct RunOptions {
   std::string policy;
+  BaseProfile base;
   bool show_statistics = false;
   std::vector<std::string> command;
 };
@@ -18,9 +20,13 @@ struct RunOptions {
 int run_command(const RunOptions& options, const Context& context) {
   auto policy = options.policy.empty() ? embedded_policy()
                                        : find_policy(options.policy, context.policy_directory);
-  if (policy) {
+  auto base = load_base_profile(options.base);
+  if (!base) {
+    say(base.error().message);
+  } else if (policy) {
     auto status = run({.command = options.command,
                        .policy = *std::move(policy),
+                       .base = *std::move(base),
                        .show_statistics = options.show_statistics});
     if (status) return *status;
     say(status.error().message);
@@ -34,7 +40,9 @@ int run_command(const RunOptions& options, const Context& context) {
 
 void add_run(CommandLine& line, const Context& context) {
   const auto options = std::make_shared<RunOptions>();
-  line.command("run", "Run a command under a policy, without an engine")
+  auto running = line.command("run", "Run a command under a policy, without an engine");
+  take_base_profile(running, options->base);
+  running
       .text("--policy", options->policy,
             "A file, or a name in the policy directory (default: a built-in policy)")
       .flag("--stats", options->show_statistics, "Show what was served, on standard error")

@@ -21,19 +21,6 @@ std::string_view state_name(v1::Sandbox::State state) {
   }
 }
 
-std::string_view sync_name(v1::SyncWakeUp sync) {
-  switch (sync) {
-    case v1::SYNC_WAKE_UP_ON:
-      return "on";
-    case v1::SYNC_WAKE_UP_OFF:
-      return "off";
-    case v1::SYNC_WAKE_UP_UNAVAILABLE:
-      return "none";
-    default:
-      return "?";
-  }
-}
-
 std::string age(std::int64_t since_unix_ms, std::chrono::system_clock::time_point now) {
   const auto then = std::chrono::system_clock::time_point(std::chrono::milliseconds(since_unix_ms));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - then).count();
@@ -46,6 +33,19 @@ std::string age(std::int64_t since_unix_ms, std::chrono::system_clock::time_poin
 }
 
 }  // namespace
+
+std::string_view sync_name(v1::SyncWakeUp sync) {
+  switch (sync) {
+    case v1::SYNC_WAKE_UP_ON:
+      return "on";
+    case v1::SYNC_WAKE_UP_OFF:
+      return "off";
+    case v1::SYNC_WAKE_UP_UNAVAILABLE:
+      return "none";
+    default:
+      return "?";
+  }
+}
 
 std::string sandbox_table(const v1::ListSandboxesResponse& sandboxes,
                           std::chrono::system_clock::time_point now) {

@@ -16,4 +16,7 @@ namespace sidecall::cli {
 // A heading, what is worth saying about the sandbox as a whole, and its figures per system call.
 [[nodiscard]] std::string sandbox_report(const v1::Sandbox& sandbox);
 
+// "on", "off", "none", "?".
+[[nodiscard]] std::string_view sync_name(v1::SyncWakeUp sync);
+
 }  // namespace sidecall::cli

@@ -14,18 +14,8 @@ struct StatsOptions {
   bool as_json = false;
 };
 
-Result<v1::GetStatisticsResponse> fetch(const std::string& prefix, const Context& context) {
-  const AgentClient agent(context.run_directory);
-  if (prefix.empty()) return agent.statistics("");
-  auto sandboxes = agent.list();
-  if (!sandboxes) return pass_on(std::move(sandboxes));
-  auto id = find_id(*sandboxes, prefix);
-  if (!id) return pass_on(std::move(id));
-  return agent.statistics(*id);
-}
-
 int stats(const StatsOptions& options, const Context& context) {
-  auto statistics = fetch(options.id, context);
+  auto statistics = AgentClient(context.run_directory).find_statistics(options.id);
   if (!statistics) return fail(statistics.error());
   if (options.as_json) {
     auto json = to_json(*statistics);

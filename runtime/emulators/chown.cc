@@ -111,6 +111,14 @@ class ChownEmulator final : public Emulator {
     return StepResult{};
   }
 
+  StepWords describe(const Step& step) const override {
+    const auto id = [&](std::size_t index) {
+      const auto number = static_cast<std::uint32_t>(step.numbers[index]);
+      return number == kStays ? "-" : std::to_string(number);
+    };
+    return {.what = "owner " + id(0) + ":" + id(1)};
+  }
+
   Rights further_rights() const override {
     return {.needs = Needs::kFiles,
             .capabilities = kernel::actor_capabilities(),

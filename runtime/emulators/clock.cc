@@ -93,6 +93,8 @@ class ClockEmulator final : public Emulator {
     return perform_clock_step(step, host);
   }
 
+  StepWords describe(const Step& step) const override { return describe_clock_step(step); }
+
   Rights further_rights() const override {
     if (!performs()) return {};
     return {.needs = Needs::kFiles,  // where helpers are at hand

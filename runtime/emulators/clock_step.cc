@@ -92,4 +92,11 @@ SysResult<StepResult> perform_clock_step(const Step& step, kernel::HostActions& 
   }
 }
 
+StepWords describe_clock_step(const Step& step) {
+  if (step.numbers[kWhat] == kAdjust) return {.what = "adjustment of the clock"};
+  if (step.numbers[kHasTime] == 0) return {.what = "time zone"};
+  return {.what = "clock to " + std::to_string(static_cast<std::int64_t>(step.numbers[kSeconds])) +
+                  " s"};
+}
+
 }  // namespace sidecall::emulators

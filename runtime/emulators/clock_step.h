@@ -20,5 +20,6 @@ namespace sidecall::emulators {
 
 // Makes a step that either of them has asked for.
 [[nodiscard]] SysResult<StepResult> perform_clock_step(const Step& step, kernel::HostActions& host);
+[[nodiscard]] StepWords describe_clock_step(const Step& step);
 
 }  // namespace sidecall::emulators

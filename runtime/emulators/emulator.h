@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "emulators/sandbox.h"
 #include "emulators/step.h"
@@ -78,6 +79,13 @@ struct Rights {
   bool own_users_only = false;
 };
 
+// A step in words. What it is done to is the path of the step's first descriptor, where that has
+// one, and `name` in that directory. They may hold any bytes.
+struct StepWords {
+  std::string what{};  // "node c 1:3"; empty: nothing that anybody could want to know
+  std::string name{};
+};
+
 // Immutable after construction: one instance serves all threads of a worker. The helper has one of
 // the same options.
 class Emulator {
@@ -98,6 +106,9 @@ class Emulator {
   // In the launcher, in the sandbox's user namespace: starts a program. Likewise.
   [[nodiscard]] virtual SysResult<StepResult> launch(const Step& step,
                                                      kernel::FusePrograms& programs) const;
+
+  // The step in words, for the record of what is done for a container.
+  [[nodiscard]] virtual StepWords describe(const Step& /*step*/) const { return {.what = "step"}; }
 
   // What it needs for its options beyond what its row says.
   [[nodiscard]] virtual Rights further_rights() const { return {}; }

@@ -139,6 +139,14 @@ class MknodEmulator final : public Emulator {
                           bind_ && !host.node_works(parent, step.texts[0]) ? kDoesNotWork : kWorks};
   }
 
+  StepWords describe(const Step& step) const override {
+    if (step.numbers[kWhat] == kDropLoose) return {};
+    const Device device = unpack(step.numbers[1]);
+    return {.what = std::string("node ") + (S_ISBLK(step.numbers[0]) ? "b " : "c ") +
+                    std::to_string(device.major) + ":" + std::to_string(device.minor),
+            .name = step.texts.empty() ? "" : step.texts[0]};
+  }
+
  private:
   // In the node's place, which has none or a useless one: a file with a node mounted on it.
   static Outcome bind(Step& step, kernel::CallerView& view, bool is_useless,

@@ -135,6 +135,11 @@ class MountEmulator final : public Emulator {
     return as_root_of_the_sandbox(wanted, *path, environment);
   }
 
+  StepWords describe(const Step& step) const override {
+    if (step.numbers[kWhat] == kDropAside || step.texts.size() < 2) return {};
+    return {.what = "mount of " + step.texts[0] + " from " + step.texts[1]};
+  }
+
   SysResult<StepResult> perform(const Step& step, kernel::HostActions& host) const override {
     if (step.numbers[kWhat] == kDropAside) {
       host.drop_aside();

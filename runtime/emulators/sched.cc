@@ -77,6 +77,16 @@ class SchedEmulator final : public Emulator {
     return done.error();
   }
 
+  StepWords describe(const Step& step) const override {
+    static constexpr std::array kWords = {"policy ", "priority ", "schedule ", "nice ",
+                                          "I/O priority "};
+    const auto& numbers = step.numbers;
+    if (numbers[0] >= kWords.size()) return {.what = "schedule"};
+    const std::size_t value = numbers[0] == kParameter ? 5 : 2;
+    return {.what = kWords[numbers[0]] + std::to_string(static_cast<std::int64_t>(numbers[value])) +
+                    " of thread " + std::to_string(numbers[1])};
+  }
+
   SysResult<StepResult> perform(const Step& step, kernel::HostActions& host) const override {
     const auto thread = static_cast<pid_t>(step.numbers[1]);
     const auto done = carry_out(step, thread, host);

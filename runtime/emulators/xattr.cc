@@ -145,6 +145,12 @@ class XattrEmulator final : public Emulator {
     return give(target, *answer, call.args[buffer], call.args[buffer + 1]);
   }
 
+  StepWords describe(const Step& step) const override {
+    static constexpr std::array kVerbs = {"set ", "remove ", "get ", "list "};
+    if (step.numbers[0] >= kVerbs.size() || step.texts.empty()) return {.what = "attribute"};
+    return {.what = kVerbs[step.numbers[0]] + step.texts[0]};
+  }
+
   SysResult<StepResult> perform(const Step& step, kernel::HostActions& host) const override {
     if (step.texts.size() != 2 || step.fds.size() != 1 ||
         step.numbers[0] > static_cast<std::uint64_t>(Action::kList)) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <string>
 
 #include "base/result.h"
@@ -15,6 +16,16 @@ namespace sidecall::kernel {
 [[nodiscard]] inline SysResult<std::string> own_path(int proc, int file) {
   if (::fchdir(proc) != 0) return sys_failure(errno);
   return "thread-self/fd/" + std::to_string(file);
+}
+
+// What the kernel calls the file, as seen from the calling thread's root: a path, where it has one.
+[[nodiscard]] inline SysResult<std::string> own_name(int proc, int file) {
+  std::string name(PATH_MAX, '\0');
+  const std::string link = "thread-self/fd/" + std::to_string(file);
+  const ssize_t size = ::readlinkat(proc, link.c_str(), name.data(), name.size());
+  if (size < 0) return sys_failure(errno);
+  name.resize(static_cast<std::size_t>(size));
+  return name;
 }
 
 }  // namespace sidecall::kernel

@@ -2,6 +2,7 @@
 // program.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,17 @@ namespace sidecall::policy {
 // What the worker runs. Does not depend on a base profile, so that the agent can build it from the
 // policy's name alone.
 [[nodiscard]] Result<emulators::Program> compile_program(const Policy& policy);
+
+// What the worker of a container runs that is running already, under a filter that notifies the
+// calls of `notified` and will not change.
+struct Replacement {
+  emulators::Program program;      // with exactly those routes, in that order
+  std::vector<std::string> notes;  // one line for each call that the filter decides otherwise
+};
+// What the policy's filter would have decided about a notified call the worker decides. A notified
+// call that the policy does not name is left to the kernel's own check.
+[[nodiscard]] Result<Replacement> compile_replacement(const Policy& policy,
+                                                      std::span<const emulators::Route> notified);
 
 struct CompiledProfile {
   oci::SeccompProfile profile;

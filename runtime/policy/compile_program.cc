@@ -2,6 +2,8 @@
 #include <cerrno>
 #include <iterator>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "policy/call_plan.h"
 #include "policy/compile.h"
@@ -74,9 +76,8 @@ std::vector<Rule> fixed_rules(const CallRule& call) {
   return rules;
 }
 
-}  // namespace
-
-Result<Program> compile_program(const Policy& policy) {
+// With routes for every call that the policy names, or for those that a filter cannot decide.
+Result<Program> compile(const Policy& policy, bool every_call) {
   const auto plans = plan_calls(policy);
   if (!plans) return tl::unexpected<Error>(plans.error());
   Program program;
@@ -85,7 +86,7 @@ Result<Program> compile_program(const Policy& policy) {
   program.limits = policy.limits;
   Instances instances(program);
   for (const CallPlan& plan : *plans) {
-    if (!needs_worker(plan)) continue;
+    if (!every_call && !needs_worker(plan)) continue;
     for (const kernel::Abi abi : host_abis()) {
       const auto number = syscall_number(abi, plan.syscall);
       if (!number) continue;
@@ -105,6 +106,46 @@ Result<Program> compile_program(const Policy& policy) {
     }
   }
   return program;
+}
+
+}  // namespace
+
+Result<Program> compile_program(const Policy& policy) {
+  return compile(policy, false);
+}
+
+Result<Replacement> compile_replacement(const Policy& policy, std::span<const Route> notified) {
+  auto whole = compile(policy, true);
+  if (!whole) return tl::unexpected<Error>(whole.error());
+  Replacement replacement{.program = *std::move(whole), .notes = {}};
+  std::vector<Route> wanted = std::exchange(replacement.program.routes, {});
+  std::set<std::string> unnamed;
+  std::set<std::string> unnotified;
+  for (const Route& old : notified) {
+    const auto found = std::find_if(wanted.begin(), wanted.end(), [&](const Route& route) {
+      return route.abi == old.abi && route.nr == old.nr;
+    });
+    if (found == wanted.end()) unnamed.insert(old.name);
+    replacement.program.routes.push_back(
+        {old.abi, old.nr, old.name, found != wanted.end() ? found->rules : std::vector<Rule>()});
+  }
+  for (const Route& route : wanted) {
+    const bool is_notified = std::any_of(notified.begin(), notified.end(), [&](const Route& old) {
+      return route.abi == old.abi && route.nr == old.nr;
+    });
+    if (!is_notified) unnotified.insert(route.name);
+  }
+  for (const std::string& name : unnotified) {
+    replacement.notes.push_back(name +
+                                ": the container's filter does not hand it over; what the policy "
+                                "says of it begins with the container's next start");
+  }
+  for (const std::string& name : unnamed) {
+    replacement.notes.push_back(name +
+                                ": no longer in the policy; left to the kernel's own check, as the "
+                                "container's filter still hands it over");
+  }
+  return replacement;
 }
 
 }  // namespace sidecall::policy

@@ -135,6 +135,12 @@ Result<void> WorkerProcess::finish() {
   return {};
 }
 
+Result<void> WorkerProcess::retire() {
+  auto sent = send_with_fd(control_.get(), bytes_of(ToWorker{.kind = ToWorker::Kind::kRetire}), -1);
+  if (!sent) return pass_on(std::move(sent), "asking a worker to retire");
+  return {};
+}
+
 Result<WorkerReport> WorkerProcess::receive_report() {
   auto received = receive_with_fds(control_.get(), sizeof(FromWorker));
   if (!received) return pass_on(std::move(received));
@@ -152,6 +158,9 @@ Result<WorkerReport> WorkerProcess::receive_report() {
       return report;
     case FromWorker::Kind::kMessage:
       report.kind = WorkerReport::Kind::kMessage;
+      return report;
+    case FromWorker::Kind::kEventsWaiting:
+      report.kind = WorkerReport::Kind::kEventsWaiting;
       return report;
   }
   return failure("a worker sent a message of an unknown kind");

@@ -30,6 +30,7 @@ struct WorkerReport {
     kReady,           // waiting for listeners
     kListenerClosed,  // `tag`'s last user has exited; its thread has ended
     kMessage,         // `text` is one line for the log
+    kEventsWaiting,   // the ring of events fills up
     kEnded,           // the process has closed its side: it is exiting or dead
   };
   Kind kind = Kind::kMessage;
@@ -61,6 +62,9 @@ class WorkerProcess {
                                           pid_t first_pid);
   // Asks it to end when it has no listener left. Before this a worker without listeners waits.
   [[nodiscard]] Result<void> finish();
+  // Asks it to receive no more, finish what it has received and end: another takes its place. Calls
+  // that come meanwhile wait.
+  [[nodiscard]] Result<void> retire();
   // One report; blocks where none has come yet.
   [[nodiscard]] Result<WorkerReport> receive_report();
 

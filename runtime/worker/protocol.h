@@ -18,7 +18,11 @@ inline constexpr int kProgramFd = 5;     // an encoded emulators::Program, to be
 inline constexpr std::uint32_t kProtocolVersion = 1;
 
 struct ToWorker {
-  enum class Kind : std::uint32_t { kAddListener, kFinish };
+  enum class Kind : std::uint32_t {
+    kAddListener,
+    kFinish,
+    kRetire,  // receive no more, finish what has been received, end
+  };
   std::uint32_t version = kProtocolVersion;
   Kind kind{};
   std::uint64_t tag = 0;
@@ -27,7 +31,7 @@ struct ToWorker {
 };
 
 struct FromWorker {
-  enum class Kind : std::uint32_t { kReady, kListenerClosed, kMessage };
+  enum class Kind : std::uint32_t { kReady, kListenerClosed, kMessage, kEventsWaiting };
   std::uint32_t version = kProtocolVersion;
   Kind kind{};
   std::uint64_t tag = 0;

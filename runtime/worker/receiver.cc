@@ -95,7 +95,7 @@ void Receiver::run() {
   most_further_ = most_beside_one(home_);
   ServingThread self(*this);
   take_over(self.server);
-  for (;;) {
+  while (!is_retiring_.load(std::memory_order_relaxed)) {
     pid_t caller = 0;
     const Turn turn = receive_one(self.server, caller);
     if (turn == Turn::kEnd) return;

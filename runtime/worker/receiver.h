@@ -42,6 +42,8 @@ class Receiver {
   // For kernels before 6.11, where a blocked RECV does not notice that the last user has exited:
   // makes the thread look again. Uses SIGUSR1, whose handler main() installs.
   void nudge();
+  // Makes the thread end after the call that it serves; it may have to be nudged.
+  void retire() { is_retiring_.store(true, std::memory_order_relaxed); }
 
  private:
   // What outlives the thread where an actor still serves a call of the listener.
@@ -69,6 +71,7 @@ class Receiver {
   const kernel::SandboxNamespaces& namespaces_;
   ActorPool& pool_;
   ReceiverOptions options_;
+  std::atomic<bool> is_retiring_{false};
   std::shared_ptr<Shared> shared_;
   // The first thread's own:
   LoadWatch load_;

@@ -1,6 +1,7 @@
 #include "worker/server.h"
 
 #include <ctime>
+#include <optional>
 
 #include "placement/placement.h"
 
@@ -99,10 +100,19 @@ void Server::hand_on(JournalSlot* slot) {
 Outcome Server::outcome_of(const PendingCall& call, const Acting* acting, bool made_before) {
   const Decision& decision = call.decision;
   auto outcome = targets_.with_target(call.notification, [&](kernel::Target& target) {
+    std::optional<WatchedHelper> watched;
+    emulators::Helper* helper = acting != nullptr ? acting->helper.get() : nullptr;
+    if (helper != nullptr && parts_.events != nullptr) {
+      helper = &watched.emplace(*helper, *parts_.events,
+                                WatchedHelper::Caller{.route = decision.route,
+                                                      .tid = call.notification.tid,
+                                                      .target = target,
+                                                      .emulator = *decision.emulator});
+    }
     emulators::Environment environment{.target = target,
                                        .sandbox = parts_.sandbox,
                                        .actor = acting != nullptr ? acting->actor.get() : nullptr,
-                                       .helper = acting != nullptr ? acting->helper.get() : nullptr,
+                                       .helper = helper,
                                        .launcher = acting != nullptr ? acting->launcher : nullptr,
                                        .instance = decision.instance,
                                        .made_before = made_before};
@@ -126,13 +136,13 @@ void Server::answer_as_declared(const PendingCall& call) {
     response.proceed = true;
   }
   const auto sent = listener_.reply(response, buffer_);
-  count(call, kind, sent.has_value());
+  count(call, kind, sent.has_value(), decision.number);
 }
 
 bool Server::answer(const PendingCall& call, const Outcome& outcome) {
   kernel::Response response{.id = call.notification.id};
   if (is_gone(outcome) && !listener_.is_waiting(response.id)) {
-    count(call, VerdictKind::kGone, false);
+    count(call, VerdictKind::kGone, false, 0);
     return false;
   }
   if (!outcome) {
@@ -154,7 +164,7 @@ bool Server::answer(const PendingCall& call, const Outcome& outcome) {
     const bool in_one_step = placement::own_cpus().count() == 1;
     auto added = add(in_one_step);
     if (added && in_one_step) {
-      count(call, kind_of(outcome), true);
+      count(call, kind_of(outcome), true, *added);
       return true;
     }
     if (in_one_step && added.error().value == EINVAL) added = add(false);
@@ -168,11 +178,12 @@ bool Server::answer(const PendingCall& call, const Outcome& outcome) {
     response.errno_value = EIO;
   }
   const auto sent = listener_.reply(response, buffer_);
-  count(call, kind_of(outcome), sent.has_value());
+  count(call, kind_of(outcome), sent.has_value(),
+        response.errno_value != 0 ? response.errno_value : response.value);
   return sent.has_value();
 }
 
-void Server::count(const PendingCall& call, VerdictKind kind, bool answered) {
+void Server::count(const PendingCall& call, VerdictKind kind, bool answered, std::int64_t number) {
   StatisticsHeader& header = parts_.statistics.header();
   if (!answered) header.stale.fetch_add(1, kRelaxed);
   if (call.decision.route == Decision::kNoRoute) {
@@ -183,6 +194,9 @@ void Server::count(const PendingCall& call, VerdictKind kind, bool answered) {
   route.calls.fetch_add(1, kRelaxed);
   route.verdicts[static_cast<std::size_t>(kind)].fetch_add(1, kRelaxed);
   if (call.received_ns != 0) route.latency.record(now_ns() - call.received_ns);
+  if (parts_.events != nullptr && parts_.events->wants(kind)) {
+    parts_.events->call(call.decision.route, call.notification.tid, kind, number);
+  }
 }
 
 void Server::count_failure(const PendingCall& call) {

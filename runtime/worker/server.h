@@ -12,6 +12,7 @@
 #include "kernel/listener.h"
 #include "worker/actor_pool.h"
 #include "worker/dispatcher.h"
+#include "worker/event_log.h"
 #include "worker/journal.h"
 #include "worker/made_once.h"
 #include "worker/statistics.h"
@@ -44,7 +45,8 @@ struct ServerParts {
   const Statistics& statistics;
   // One line about a failure of sidecall's own; may be called from any thread.
   const std::function<void(const std::string&)>& report;
-  MadeOnce* made_once = nullptr;  // null: nobody asks
+  MadeOnce* made_once = nullptr;     // null: nobody asks
+  const EventLog* events = nullptr;  // null: nobody watches
 };
 
 // One thread's end of a listener. Stateless but for its buffer and a count, and without locks.
@@ -76,7 +78,9 @@ class Server {
   void answer_as_declared(const PendingCall& call);
   // Whether somebody was there for it.
   bool answer(const PendingCall& call, const emulators::Outcome& outcome);
-  void count(const PendingCall& call, emulators::VerdictKind kind, bool answered);
+  // `number` is the errno or value that it was answered with.
+  void count(const PendingCall& call, emulators::VerdictKind kind, bool answered,
+             std::int64_t number);
   void count_failure(const PendingCall& call);
 
   ServerParts parts_;

@@ -27,9 +27,13 @@ std::size_t first_mount(std::size_t routes) {
   return first_slot(routes) + Journal::kSlots * sizeof(JournalSlot);
 }
 
-std::size_t bytes_for(std::size_t routes) {
+std::size_t event_state(std::size_t routes) {
   using emulators::MountLedger;
-  return first_mount(routes) + MountLedger::kMost * sizeof(MountLedger::Place);
+  return (first_mount(routes) + MountLedger::kMost * sizeof(MountLedger::Place) + 63) / 64 * 64;
+}
+
+std::size_t bytes_for(std::size_t routes) {
+  return event_state(routes) + sizeof(EventRingState) + EventRing::kSlots * sizeof(EventSlot);
 }
 
 }  // namespace
@@ -102,6 +106,10 @@ void Statistics::find_zeroed_parts(std::size_t routes) {
               Journal::kSlots};
   mounts_ = {std::launder(reinterpret_cast<MountLedger::Place*>(base_ + first_mount(routes))),
              MountLedger::kMost};
+  std::byte* const events = base_ + event_state(routes);
+  event_state_ = std::launder(reinterpret_cast<EventRingState*>(events));
+  events_ = {std::launder(reinterpret_cast<EventSlot*>(events + sizeof(EventRingState))),
+             EventRing::kSlots};
 }
 
 Result<Statistics> Statistics::map(UniqueFd memory) {
@@ -146,6 +154,8 @@ Statistics& Statistics::operator=(Statistics&& other) noexcept {
   std::swap(routes_, other.routes_);
   std::swap(journal_, other.journal_);
   std::swap(mounts_, other.mounts_);
+  std::swap(event_state_, other.event_state_);
+  std::swap(events_, other.events_);
   return *this;
 }
 

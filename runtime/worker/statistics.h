@@ -1,6 +1,6 @@
-// What outlives a worker: its sandbox's counters, the journal of its calls in flight and the mounts
-// that were made for it, in memory shared between the worker (writes) and the agent (reads the
-// counters, hands it to a successor).
+// What outlives a worker: its sandbox's counters, the journal of its calls in flight, the mounts
+// that were made for it and the events that nobody has read yet, in memory shared between the worker
+// (writes) and the agent (reads counters and events, hands it to a successor).
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 #include "emulators/mount_ledger.h"
 #include "emulators/program.h"
 #include "emulators/verdict.h"
+#include "worker/event_ring.h"
 #include "worker/journal.h"
 
 namespace sidecall::worker {
@@ -66,6 +67,8 @@ struct StatisticsHeader {
   std::atomic<std::uint64_t> unrouted{0};   // notified, but not in the program
   std::atomic<std::uint64_t> poisonous{0};  // given up because they killed workers
   std::atomic<std::uint64_t> refused{0};    // beyond the policy's limits: answered with EAGAIN
+  // The agent's: of which verdicts calls are to be told as events, (1 << VerdictKind) each.
+  std::atomic<std::uint32_t> watched{0};
 };
 
 // A mapping of the shared memory. The agent creates it; the worker maps what it is handed.
@@ -82,6 +85,7 @@ class Statistics {
   [[nodiscard]] StatisticsHeader& header() const { return *header_; }
   [[nodiscard]] std::span<RouteStatistics> routes() const { return routes_; }
   [[nodiscard]] std::span<emulators::MountLedger::Place> mounts() const { return mounts_; }
+  [[nodiscard]] EventRing events() const { return {events_, *event_state_}; }
   [[nodiscard]] Journal journal() const { return {journal_, header_->journal_used}; }
 
  private:
@@ -95,6 +99,8 @@ class Statistics {
   std::span<RouteStatistics> routes_;                // into the mapping
   std::span<JournalSlot> journal_;                   // into the mapping
   std::span<emulators::MountLedger::Place> mounts_;  // into the mapping
+  EventRingState* event_state_ = nullptr;            // into the mapping
+  std::span<EventSlot> events_;                      // into the mapping
 };
 
 }  // namespace sidecall::worker

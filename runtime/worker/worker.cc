@@ -39,6 +39,7 @@ Worker::Worker(Dispatcher dispatcher, bool sync_wake_up, Statistics statistics, 
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       report_([this](const std::string& text) { tell(FromWorker::Kind::kMessage, 0, text); }),
       sandbox_(emulators::MountLedger(statistics_.mounts())),
+      events_(statistics_, [this] { tell(FromWorker::Kind::kEventsWaiting, 0, ""); }),
       pool_(pool_limits(dispatcher_.limits()), [this] { return make_acting(); }) {
   // One that this sandbox's last worker has found out is not reported again.
   auto& sync = statistics_.header().sync;
@@ -55,7 +56,7 @@ Result<void> Worker::run() {
   if (!wake_) return errno_failure("making an eventfd");
   tell(FromWorker::Kind::kReady, 0, "");
   while (control_ || !served_.empty()) {
-    if (finishing_ && served_.empty()) break;
+    if ((finishing_ || retiring_) && served_.empty()) break;
     auto polled = poll_set();
     const bool nudging = nudge_hung_up();
     const int ready = ::poll(polled.data(), polled.size(), nudging ? kNudgeMilliseconds : -1);
@@ -95,7 +96,7 @@ void Worker::look_at_listeners(const std::vector<pollfd>& polled) {
 bool Worker::nudge_hung_up() {
   bool any = false;
   for (auto& [tag, served] : served_) {
-    if (!served.hung_up) continue;
+    if (!served.hung_up && !retiring_) continue;
     served.receiver->nudge();
     any = true;
   }
@@ -113,7 +114,8 @@ void Worker::collect_ended() {
   for (const std::uint64_t tag : tags) {
     served_.erase(tag);
     statistics_.header().listeners = static_cast<std::uint32_t>(served_.size());
-    tell_closed(tag);
+    // Whoever comes after us goes on with it.
+    if (!retiring_) tell_closed(tag);
   }
 }
 
@@ -130,6 +132,12 @@ void Worker::read_control() {
     finishing_ = true;
     return;
   }
+  if (message->kind == ToWorker::Kind::kRetire) {
+    retiring_ = true;
+    for (const auto& [tag, served] : served_) served.receiver->retire();
+    return;
+  }
+  if (retiring_) return;
   if (received->fds.size() != 1) return report_("a listener was announced and none came");
   // An agent that has taken us over does not know what the one before it had told us.
   if (served_.count(message->tag) != 0) return;
@@ -155,7 +163,8 @@ Result<void> Worker::add_listener(const ToWorker& message, UniqueFd fd) {
                           .sandbox = sandbox_,
                           .statistics = statistics_,
                           .report = report_,
-                          .made_once = &made_once_};
+                          .made_once = &made_once_,
+                          .events = &events_};
   auto receiver = std::make_unique<Receiver>(
       parts, std::move(*listener), namespaces_, pool_,
       ReceiverOptions{.tag = message.tag,
@@ -195,6 +204,7 @@ Result<void> Worker::look_at_sandbox(pid_t first_pid) {
                          namespaces.error().value);
   }
   namespaces_ = std::move(*namespaces);
+  events_.tell_paths(namespaces_.proc.get());
   return {};
 }
 

@@ -19,6 +19,7 @@
 #include "worker/actor_pool.h"
 #include "worker/cgroup_sandbox.h"
 #include "worker/dispatcher.h"
+#include "worker/event_log.h"
 #include "worker/helper.h"
 #include "worker/launcher.h"
 #include "worker/made_once.h"
@@ -78,6 +79,7 @@ class Worker {
   UniqueFd wake_;  // eventfd: something is in ended_
   const std::function<void(const std::string&)> report_;
   MadeOnce made_once_;
+  EventLog events_;
   CgroupSandbox sandbox_;
   std::optional<Result<void>> settled_;  // what settle() gave
   // For a worker whose emulators look at their callers:
@@ -86,6 +88,7 @@ class Worker {
   std::optional<HelperProcess> helper_;
   std::unique_ptr<Launcher> launcher_;
   bool finishing_ = false;
+  bool retiring_ = false;
   std::deque<std::uint64_t> untold_;  // tags of closed listeners, once there is room to tell them
 
   std::mutex ended_mutex_;

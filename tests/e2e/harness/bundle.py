@@ -42,6 +42,7 @@ class Wish:
     host_programs: bool = False  # the host's /usr, to be read (OCI runtimes only)
     fuse: bool = False  # the device, as /fuse (OCI runtimes only)
     annotations: dict = field(default_factory=dict)
+    seccomp: dict | None = None  # the profile that there is without sidecall (OCI runtimes only)
 
     def all_annotations(self):
         chosen = {"dev.sidecall.policy": self.policy} if self.policy else {}
@@ -119,6 +120,8 @@ def make_bundle(directory, runtime, wish, command, cgroup):
         os.chown(root / "fuse", FIRST_ID, FIRST_ID)
         linux["resources"].setdefault("devices", []).append(
             {"allow": True, "type": "c", "major": 10, "minor": 229, "access": "rw"})
+    if wish.seccomp:
+        linux["seccomp"] = wish.seccomp
     if wish.cpus:
         linux["resources"]["cpu"] = {"cpus": wish.cpus}
     path.write_text(json.dumps(config, indent=4))

@@ -24,8 +24,8 @@ using emulators::VerdictKind;
 class ControlServerTest : public testing::Test {
  protected:
   ControlServerTest() {
-    server_ =
-        std::move(*ControlServer::start(board_, drain_, [this](bool on) { told_.push_back(on); }));
+    server_ = std::move(
+        *ControlServer::start(board_, drain_, hub_, [this](bool on) { told_.push_back(on); }, {}));
     auto socket = ListeningSocket::bind(directory_ / "control.sock");
     acceptor_ =
         std::move(*Acceptor::start(*loop_, log_.log(), std::move(*socket), "control",
@@ -96,6 +96,7 @@ class ControlServerTest : public testing::Test {
   TestLoop loop_;
   SnapshotBoard board_;
   DrainSwitch drain_{directory_ / "draining"};
+  EventHub hub_;
   std::vector<bool> told_;
   Pipe stop_;
   std::unique_ptr<ControlServer> server_;
@@ -234,6 +235,66 @@ TEST_F(ControlServerTest, AnotherUserIsHungUpOn) {
   ASSERT_EQ(::waitpid(other, &status, 0), other);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(log_.has("neither root nor the agent's own user"));
+}
+
+TEST_F(ControlServerTest, AWatcherIsToldWhatHappens) {
+  publish();
+  v1::Event before;
+  before.set_kind(v1::Event::SANDBOX_APPEARED);
+  before.set_sandbox("old");
+  hub_.publish(before);
+  grpc::ClientContext context;
+  v1::WatchRequest request;
+  request.set_recent(v1::RECENT_FIRST);
+  const auto reader = stub_->Watch(&context, request);
+  reader->WaitForInitialMetadata();
+  EXPECT_EQ(statistics_->header().watched, 1U << static_cast<unsigned>(VerdictKind::kErrno));
+  v1::Event event;
+  ASSERT_TRUE(reader->Read(&event));
+  EXPECT_EQ(event.sandbox(), "old");
+  v1::Event now;
+  now.set_kind(v1::Event::CALL_DENIED);
+  now.set_sandbox("web");
+  for (int count = 0; count < 1000; ++count) hub_.publish(now);
+  for (int count = 0; count < 1000; ++count) ASSERT_TRUE(reader->Read(&event));
+  EXPECT_EQ(event.kind(), v1::Event::CALL_DENIED);
+  context.TryCancel();
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  while (hub_.is_watched()) std::this_thread::yield();
+  EXPECT_EQ(statistics_->header().watched, 0U) << "nobody pays for what nobody reads";
+}
+
+TEST_F(ControlServerTest, WhatIsRecentComesToItsEnd) {
+  v1::Event event;
+  event.set_kind(v1::Event::SANDBOX_ENDED);
+  for (int count = 0; count < 3; ++count) hub_.publish(event);
+  grpc::ClientContext context;
+  v1::WatchRequest request;
+  request.set_recent(v1::RECENT_ONLY);
+  const auto reader = stub_->Watch(&context, request);
+  int seen = 0;
+  while (reader->Read(&event)) ++seen;
+  EXPECT_EQ(seen, 3);
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST_F(ControlServerTest, WatchersDoNotTakeTheThreadsOfTheOthers) {
+  publish();
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::Event>>> readers;
+  for (std::size_t count = 0; count < EventHub::kMostWatchers; ++count) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    readers.push_back(stub_->Watch(contexts.back().get(), {}));
+    readers.back()->WaitForInitialMetadata();
+  }
+  grpc::ClientContext context;
+  v1::ListSandboxesResponse response;
+  EXPECT_TRUE(stub_->ListSandboxes(&context, {}, &response).ok());
+  grpc::ClientContext one_more;
+  EXPECT_EQ(stub_->Watch(&one_more, {})->Finish().error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  for (const auto& each : contexts) each->TryCancel();
+  for (const auto& reader : readers) static_cast<void>(reader->Finish());
 }
 
 constexpr std::string_view kServing = "\x08\x01";

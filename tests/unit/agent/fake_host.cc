@@ -35,6 +35,10 @@ class FakeWorker final : public Worker {
     process_->finished = true;
     return {};
   }
+  Result<void> retire() override {
+    process_->retired = true;
+    return {};
+  }
   Result<worker::WorkerReport> receive_report() override {
     Packet packet;
     const ssize_t count = ::read(control_fd(), &packet, sizeof packet);
@@ -48,6 +52,7 @@ class FakeWorker final : public Worker {
   }
   Ending reap() override {
     const bool killed = process_->killed || process_->killed_by_others;
+    if (process_->retired && !killed) return {.text = "exit status 0", .orderly = true};
     return {.text = killed ? "signal 9" : "exit status 3", .by_itself = !killed};
   }
 

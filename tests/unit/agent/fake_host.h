@@ -41,6 +41,7 @@ struct FakeProcess {
   std::vector<Handed> handed;
   bool takes_listeners = true;
   bool finished = false;
+  bool retired = false;
   bool killed = false;
   bool killed_by_others = false;
   std::shared_ptr<const worker::Statistics> memory{};

