@@ -39,10 +39,11 @@ constexpr std::array kMemoryAndThreads = {SCMP_SYS(brk),
                                           SCMP_SYS(clock_nanosleep)};
 
 constexpr std::array kDescriptors = {
-    SCMP_SYS(read),     SCMP_SYS(write), SCMP_SYS(pread64),    SCMP_SYS(pwrite64), SCMP_SYS(readv),
-    SCMP_SYS(writev),   SCMP_SYS(close), SCMP_SYS(fcntl),      SCMP_SYS(dup),      SCMP_SYS(poll),
-    SCMP_SYS(ppoll),    SCMP_SYS(ioctl), SCMP_SYS(sendmsg),    SCMP_SYS(recvmsg),  SCMP_SYS(sendto),
-    SCMP_SYS(recvfrom), SCMP_SYS(lseek), SCMP_SYS(socketpair), SCMP_SYS(eventfd2)};
+    SCMP_SYS(read),    SCMP_SYS(write),      SCMP_SYS(pread64),  SCMP_SYS(pwrite64),
+    SCMP_SYS(readv),   SCMP_SYS(writev),     SCMP_SYS(close),    SCMP_SYS(fcntl),
+    SCMP_SYS(dup),     SCMP_SYS(poll),       SCMP_SYS(ppoll),    SCMP_SYS(ioctl),
+    SCMP_SYS(sendmsg), SCMP_SYS(recvmsg),    SCMP_SYS(sendto),   SCMP_SYS(recvfrom),
+    SCMP_SYS(lseek),   SCMP_SYS(socketpair), SCMP_SYS(eventfd2), SCMP_SYS(timerfd_settime)};
 
 // Looking at a caller, and becoming one.
 constexpr std::array kCallers = {SCMP_SYS(process_vm_readv),
@@ -95,6 +96,14 @@ constexpr std::array kDeadly = {SCMP_SYS(execve),
                                 SCMP_SYS(io_uring_setup),
                                 SCMP_SYS(userfaultfd)};
 
+// What gRPC waits and asks with, and memory to hand on.
+constexpr std::array kCarrying = {
+    SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl),   SCMP_SYS(epoll_wait),   SCMP_SYS(epoll_pwait),
+    SCMP_SYS(pipe2),         SCMP_SYS(getsockname), SCMP_SYS(getpeername),  SCMP_SYS(getsockopt),
+    SCMP_SYS(setsockopt),    SCMP_SYS(shutdown),    SCMP_SYS(memfd_create), SCMP_SYS(fchmod),
+    SCMP_SYS(prctl),         SCMP_SYS(uname),       SCMP_SYS(sysinfo),      SCMP_SYS(fstat),
+    SCMP_SYS(nanosleep),     SCMP_SYS(gettimeofday)};
+
 struct Release {
   void operator()(void* filter) const { ::seccomp_release(filter); }
 };
@@ -135,26 +144,31 @@ constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(th
 constexpr bool kSanitized = false;
 #endif
 
-}  // namespace
-
-Result<void> filter_own_calls() {
+template <typename... Calls>
+Result<void> filter_all_but(const Calls&... allowed) {
   if (kSanitized) return {};  // a sanitizer's own calls are not ours to know
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
-  if (!filter) return failure("no memory for the worker's own seccomp filter");
+  if (!filter) return failure("no memory for the process's own seccomp filter");
   int failed = add_threads(filter.get());
   if (failed == 0) failed = add_sizes(filter.get());
   const auto also = [&](std::uint32_t action, const auto& calls) {
     if (failed == 0) failed = add(filter.get(), action, calls);
   };
-  also(SCMP_ACT_ALLOW, kMemoryAndThreads);
-  also(SCMP_ACT_ALLOW, kDescriptors);
-  also(SCMP_ACT_ALLOW, kCallers);
-  also(SCMP_ACT_ALLOW, kFiles);
-  also(SCMP_ACT_ALLOW, kScheduleAndClock);
+  (also(SCMP_ACT_ALLOW, allowed), ...);
   also(SCMP_ACT_KILL_PROCESS, kDeadly);
   if (failed == 0) failed = ::seccomp_load(filter.get());
-  if (failed != 0) return errno_failure("putting a seccomp filter on the worker itself", -failed);
+  if (failed != 0) return errno_failure("putting a seccomp filter on the process itself", -failed);
   return {};
+}
+
+}  // namespace
+
+Result<void> filter_own_calls() {
+  return filter_all_but(kMemoryAndThreads, kDescriptors, kCallers, kFiles, kScheduleAndClock);
+}
+
+Result<void> filter_carrier_calls() {
+  return filter_all_but(kMemoryAndThreads, kDescriptors, kCarrying);
 }
 
 }  // namespace sidecall::kernel

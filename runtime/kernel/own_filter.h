@@ -14,4 +14,8 @@ namespace sidecall::kernel {
 // no instruction of the filter is run for a call that depends on no argument.
 [[nodiscard]] Result<void> filter_own_calls();
 
+// The same for a process that carries messages between descriptors that it is given: it opens and
+// connects nothing.
+[[nodiscard]] Result<void> filter_carrier_calls();
+
 }  // namespace sidecall::kernel

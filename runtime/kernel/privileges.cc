@@ -1,8 +1,10 @@
 #include "kernel/privileges.h"
 
+#include <grp.h>
 #include <linux/securebits.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <memory>
 
@@ -64,6 +66,20 @@ Result<void> drop_capabilities(std::uint64_t keep) {
 Result<void> drop_privileges(std::uint64_t keep) {
   if (auto dropped = drop_capabilities(keep); !dropped) return dropped;
   return filter_own_calls();
+}
+
+Result<void> become_nobody() {
+  constexpr uid_t kNobody = 65534;  // also nogroup; overflowuid of the kernel
+  // First those that are not needed for what follows: a change of ids no longer drops any.
+  const std::uint64_t needed = 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_SETPCAP;
+  if (auto dropped = drop_capabilities(needed); !dropped) return dropped;
+  if (::geteuid() == 0 &&
+      (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
+       ::setresuid(kNobody, kNobody, kNobody) != 0)) {
+    return errno_failure("becoming nobody");
+  }
+  if (auto dropped = drop_capabilities(0); !dropped) return dropped;
+  return filter_carrier_calls();
 }
 
 std::string capability_names(std::uint64_t bits) {

@@ -18,7 +18,11 @@ inline constexpr int kProgramFd = 5;     // an encoded emulators::Program, to be
 inline constexpr std::uint32_t kProtocolVersion = 1;
 
 struct ToWorker {
-  enum class Kind : std::uint32_t { kAddListener, kFinish };
+  enum class Kind : std::uint32_t {
+    kAddListener,
+    kFinish,
+    kBridge,  // with the bridge's socket for the plugin `pid`; `tag` is its generation
+  };
   std::uint32_t version = kProtocolVersion;
   Kind kind{};
   std::uint64_t tag = 0;
@@ -27,7 +31,12 @@ struct ToWorker {
 };
 
 struct FromWorker {
-  enum class Kind : std::uint32_t { kReady, kListenerClosed, kMessage };
+  enum class Kind : std::uint32_t {
+    kReady,
+    kListenerClosed,
+    kMessage,
+    kBridgeLost,  // the one of generation `tag` has gone, or says what no bridge says
+  };
   std::uint32_t version = kProtocolVersion;
   Kind kind{};
   std::uint64_t tag = 0;

@@ -18,6 +18,8 @@
 
 namespace sidecall::worker {
 
+class RemoteCalls;
+
 // Makes the target of a notification for the time that it is served. Used by one thread.
 class TargetSource {
  public:
@@ -45,6 +47,7 @@ struct ServerParts {
   // One line about a failure of sidecall's own; may be called from any thread.
   const std::function<void(const std::string&)>& report;
   MadeOnce* made_once = nullptr;  // null: nobody asks
+  RemoteCalls* remote = nullptr;  // null where no rule is remote
 };
 
 // One thread's end of a listener. Stateless but for its buffer and a count, and without locks.
@@ -61,6 +64,8 @@ class Server {
   // Emulates where there is an emulator, and answers. `acting` may be null where the call does not
   // need files.
   void serve(const PendingCall& call, const Acting* acting);
+  // What `act` gives is the answer.
+  void serve_by(const PendingCall& call, FunctionRef<emulators::Outcome(kernel::Target&)> act);
   // Answers with an errno and asks nobody.
   void refuse(const PendingCall& call, int errno_value);
   // Puts the call received last on record elsewhere, unless `slot` is null, and forgets it here.

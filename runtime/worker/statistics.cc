@@ -14,7 +14,7 @@ namespace sidecall::worker {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x73746174'63646973;
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr unsigned kSubBits = 3;  // eight buckets an octave
 
 constexpr std::size_t kFirstRoute = (sizeof(StatisticsHeader) + 63) / 64 * 64;

@@ -60,6 +60,11 @@ struct StatisticsHeader {
   std::atomic<std::uint64_t> stale{0};      // the caller was gone before its answer
   std::atomic<std::uint64_t> unrouted{0};   // notified, but not in the program
   std::atomic<std::uint64_t> poisonous{0};  // given up because they killed workers
+  // Of calls that plugins serve: that took too long, that were at a plugin when it went, and
+  // answers to calls that nobody waits in.
+  std::atomic<std::uint64_t> remote_late{0};
+  std::atomic<std::uint64_t> remote_lost{0};
+  std::atomic<std::uint64_t> remote_unknown{0};
 };
 
 // A mapping of the shared memory. The agent creates it; the worker maps what it is handed.
