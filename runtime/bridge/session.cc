@@ -97,7 +97,7 @@ bool Session::serve_connection(Stub& stub) {
   }
   const auto stream = stub.Serve(&context);
   v1::ServeRequest first;
-  describe_sandbox(settings_, *first.mutable_sandbox());
+  describe_container(settings_, *first.mutable_container());
   bool is_there = stream->Write(first);
   if (is_there) {
     {
@@ -123,7 +123,7 @@ bool Session::describe(Stub& stub, remote::Described& described) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kDescribePatience);
   v1::DescribeRequest request;
-  describe_sandbox(settings_, *request.mutable_sandbox());
+  describe_container(settings_, *request.mutable_container());
   v1::Description description;
   if (const auto status = stub.Describe(&context, request, &description); !status.ok()) {
     // One that has just ended says nothing, and is asked again when it is back.

@@ -180,10 +180,10 @@ Result<std::vector<remote::Write>> writes_of(const v1::ServeResponse& response) 
 
 }  // namespace
 
-void describe_sandbox(const Settings& settings, v1::Sandbox& sandbox) {
-  sandbox.set_id(settings.sandbox);
+void describe_container(const Settings& settings, v1::Container& container) {
+  container.set_id(settings.sandbox);
   for (const auto& [key, value] : settings.annotations) {
-    (*sandbox.mutable_annotations())[key] = value;
+    (*container.mutable_annotations())[key] = value;
   }
 }
 

@@ -14,7 +14,7 @@
 
 namespace sidecall::bridge {
 
-void describe_sandbox(const Settings& settings, v1::Sandbox& sandbox);
+void describe_container(const Settings& settings, v1::Container& container);
 
 // An error says what is wrong with the description.
 [[nodiscard]] Result<std::vector<emulators::remote::CallShape>> shapes_of(

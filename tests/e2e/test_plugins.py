@@ -40,7 +40,10 @@ def the_bridge(programs):
     return bridge
 
 
-def test_the_example_serves(agent, crun, plugin):
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_the_examples_serve(agent, crun, work, language, programs):
+    command = {"cpp": [[programs / "example_emulator"]], "python": []}[language]
+    plugin = Plugin(work, *command)
     text = (plugins.ROOT / "examples/policy.json").read_text()
     rules = json.loads(text.replace("/run/example.sock", str(plugin.socket)))["rules"]
     agent.write_policy("example", *rules)

@@ -23,9 +23,10 @@ def generate(work):
 
 
 class Plugin:
-    """examples/emulator.py. A context manager."""
+    """examples/emulator.py, or another program that is given the socket. A context manager."""
 
-    def __init__(self, work):
+    def __init__(self, work, command=("/usr/bin/python3", "-B", ROOT / "examples/emulator.py")):
+        self._command = command
         self._work = work / "plugin"
         self._work.mkdir()
         self.socket = self._work / "plugin.sock"
@@ -38,7 +39,7 @@ class Plugin:
     def start(self):
         self.socket.unlink(missing_ok=True)
         self._process = subprocess.Popen(
-            ["/usr/bin/python3", "-B", ROOT / "examples/emulator.py", self.socket],
+            [*self._command, self.socket],
             env=os.environ | {"PYTHONPATH": str(self._work)})
         eventually(self.socket.exists, "the plugin listens")
 

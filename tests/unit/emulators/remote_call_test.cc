@@ -136,9 +136,9 @@ TEST(RemoteCall, TheLargestMessagesFit) {
   CallShape shape = openat_shape();
   shape.syscall.resize(64, 'x');
   shape.when.resize(16, shape.when[0]);
-  for (std::uint8_t index : {0, 2, 3, 4, 5}) {
+  for (const int index : {0, 2, 3, 4, 5}) {
     shape.arguments.push_back(shape.arguments[0]);
-    shape.arguments.back().index = index;
+    shape.arguments.back().index = static_cast<std::uint8_t>(index);
   }
   const Described all{1, std::vector<CallShape>(64, shape)};
   EXPECT_TRUE(check(all.shapes));
