@@ -24,6 +24,12 @@ void place(Estate& estate, keeper::Kept kept) {
     case Label::Kind::kListener:
       estate.listeners.push_back({kept.label.tag, kept.label.pid, std::move(kept.fd)});
       return;
+    case Label::Kind::kBridgeProcess:
+      estate.bridge_process = std::move(kept.fd);
+      return;
+    case Label::Kind::kBridgeControl:
+      estate.bridge_control = std::move(kept.fd);
+      return;
     case Label::Kind::kSocket:
     case Label::Kind::kConnection:
       return;

@@ -25,6 +25,8 @@ struct Estate {
   UniqueFd process;  // pidfd of its worker
   UniqueFd control;
   UniqueFd memory;
+  UniqueFd bridge_process;  // pidfd of its bridge, where its policy needs one
+  UniqueFd bridge_control;
   std::vector<Listener> listeners;  // in the order of their tags
 };
 

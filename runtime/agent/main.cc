@@ -27,6 +27,7 @@ struct Arguments {
   std::string run_directory{kDefaultRunDirectory};
   std::string policy_directory{kDefaultPolicyDirectory};
   std::string worker = program_path("sidecall-worker");
+  std::string bridge = program_path("sidecall-bridge");
   std::string keeper = program_path("sidecall-keeper");
   std::string default_policy{kDefaultPolicy};
   std::string charge = "auto";
@@ -48,6 +49,8 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--worker", arguments.worker,
                  "The sidecall-worker program; by default the one that came with this");
+  app.add_option("--bridge", arguments.bridge,
+                 "The sidecall-bridge program; by default the one that came with this");
   app.add_option("--keeper", arguments.keeper,
                  "The sidecall-keeper program; by default the one that came with this");
   app.add_option("--charge", arguments.charge,
@@ -162,7 +165,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kUsage;
   }
-  SystemHost host(arguments.policy_directory, arguments.worker, charge_of(arguments.charge));
+  SystemHost host(arguments.policy_directory, arguments.worker, arguments.bridge,
+                  charge_of(arguments.charge));
   return arguments.check_config ? check(arguments, host) : serve(arguments, host);
 }
 

@@ -30,6 +30,14 @@ Result<void> Sandbox::start() {
     context_.keeping.end(record_.number);
     return launched;
   }
+  make_bridge();
+  if (bridge_ != nullptr) {
+    if (auto started = bridge_->start(seat_); !started) {
+      worker_->kill();
+      context_.keeping.end(record_.number);
+      return started;
+    }
+  }
   watch_expected();
   return {};
 }
@@ -49,6 +57,10 @@ Result<void> Sandbox::take_over(Estate estate) {
     place(seat_);
   }
   worker_ready_ = ever_ready_ = true;
+  make_bridge();
+  if (bridge_ != nullptr) {
+    bridge_->take_over(std::move(estate.bridge_process), std::move(estate.bridge_control), seat_);
+  }
   if (listeners_.empty()) {
     watch_expected();
     return {};
@@ -63,6 +75,26 @@ Result<void> Sandbox::take_over(Estate estate) {
   // it does not mind.
   for (const auto& [tag, served] : listeners_) hand_over(tag, served);
   return {};
+}
+
+void Sandbox::make_bridge() {
+  if (record_.program.plugins.empty()) return;
+  bridge_ = std::make_unique<SandboxBridge>(
+      SandboxBridge::Context{context_.loop, context_.host, context_.keeping, context_.log}, record_,
+      SandboxBridge::Events{
+          .connect =
+              [this](int socket, std::uint64_t generation, std::uint32_t plugin) {
+                return worker_->connect_bridge(socket, generation, plugin);
+              },
+          .settled =
+              [this] {
+                if (is_ready()) answer_waiting({});
+              },
+      });
+}
+
+bool Sandbox::is_ready() const {
+  return worker_ready_ && (bridge_ == nullptr || bridge_->is_settled());
 }
 
 Result<void> Sandbox::launch_worker() {
@@ -119,6 +151,7 @@ void Sandbox::keep_listener(std::uint64_t tag, const Served& served) const {
 
 void Sandbox::keep_all() const {
   if (state_ == SandboxState::kEnding) return;
+  if (bridge_ != nullptr) bridge_->keep_all();
   if (worker_ != nullptr) keep_worker();
   for (const auto& [tag, served] : listeners_) keep_listener(tag, served);
 }
@@ -131,7 +164,7 @@ bool Sandbox::let_go(std::uint64_t tag) {
 }
 
 void Sandbox::when_ready(Ready ready) {
-  if (worker_ready_) return ready({});
+  if (is_ready()) return ready({});
   waiting_.push_back(std::move(ready));
 }
 
@@ -181,6 +214,9 @@ void Sandbox::on_report(const worker::WorkerReport& report) {
                                {{"sandbox", record_.identity.id}, {"text", report.text}});
     case worker::WorkerReport::Kind::kEventsWaiting:
       return events_.calls_waiting();
+    case worker::WorkerReport::Kind::kBridgeLost:
+      if (bridge_ != nullptr) bridge_->worker_lost(report.tag);
+      return;
     case worker::WorkerReport::Kind::kEnded:
       control_watch_.reset();
       kill_after(context_.times.end_grace, "it closed its control socket and did not exit");
@@ -193,8 +229,9 @@ void Sandbox::on_ready() {
   kill_timer_.reset();
   worker_ready_ = true;
   ever_ready_ = true;
+  if (bridge_ != nullptr) bridge_->worker_is_ready();
   for (const auto& [tag, served] : listeners_) hand_over(tag, served);
-  answer_waiting({});
+  if (is_ready()) answer_waiting({});
   events_.changed();
   if (!program_set_) return;
   // Written down only now: until here the old one decided.
@@ -219,6 +256,7 @@ void Sandbox::on_exit() {
   kill_timer_.reset();
   worker_.reset();
   worker_ready_ = false;
+  if (bridge_ != nullptr) bridge_->worker_is_gone();
   drop_deserted_listeners();
   const bool unused = state_ == SandboxState::kServing && listeners_.empty();
   if (state_ == SandboxState::kEnding || unused) return conclude();
@@ -341,7 +379,8 @@ void Sandbox::conclude() {
   listeners_.clear();
   expected_timer_.reset();
   replace_timer_.reset();
-  events_.gone(*this);
+  if (bridge_ == nullptr) return events_.gone(*this);
+  bridge_->end([this] { events_.gone(*this); });
 }
 
 void Sandbox::follow() {
@@ -373,6 +412,7 @@ std::uint64_t Sandbox::calls_so_far() const {
 
 bool Sandbox::place(const placement::Seat& seat) {
   const auto placed = context_.host.place(worker_->pid(), seat);
+  if (bridge_ != nullptr) bridge_->place(seat);
   if (placed) {
     refused_seat_.reset();
   } else {

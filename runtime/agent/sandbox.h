@@ -18,6 +18,7 @@
 #include "agent/log.h"
 #include "agent/record.h"
 #include "agent/safekeeping.h"
+#include "agent/sandbox_bridge.h"
 #include "agent/snapshot.h"
 #include "base/unique_fd.h"
 
@@ -101,6 +102,8 @@ class Sandbox {
     pid_t pid = 0;
   };
 
+  [[nodiscard]] bool is_ready() const;
+  void make_bridge();
   [[nodiscard]] Result<void> launch_worker();
   [[nodiscard]] Result<void> install(std::unique_ptr<Worker> worker);
   void keep_worker() const;
@@ -132,7 +135,8 @@ class Sandbox {
   std::map<std::uint64_t, Served> listeners_;
   std::vector<Ready> waiting_;
 
-  std::unique_ptr<Worker> worker_;  // null while one is being replaced
+  std::unique_ptr<SandboxBridge> bridge_;  // null where no rule is remote
+  std::unique_ptr<Worker> worker_;         // null while one is being replaced
   // The last worker's, for the next one.
   std::shared_ptr<const worker::Statistics> memory_;
   bool worker_ready_ = false;

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,23 @@
 
 namespace sidecall::agent {
 namespace {
+
+void kill_process(int pidfd) {
+  ::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0);
+}
+
+Ending reap_process(int pidfd) {
+  siginfo_t info{};
+  if (::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG) != 0) {
+    // Launched by an agent before us: its status was for whoever adopted it.
+    if (errno == ECHILD) return {.text = "how it ended is not known", .orderly = true};
+    return {.text = errno_name(errno)};
+  }
+  const bool exited = info.si_code == CLD_EXITED;
+  return {.text = (exited ? "exit status " : "signal ") + std::to_string(info.si_status),
+          .by_itself = exited || info.si_status != SIGKILL,
+          .orderly = exited && info.si_status == 0};
+}
 
 class SystemWorker final : public Worker {
  public:
@@ -29,34 +48,44 @@ class SystemWorker final : public Worker {
   Result<void> add_listener(int listener, std::uint64_t tag, pid_t pid, pid_t first_pid) override {
     return process_->add_listener(listener, tag, pid, first_pid);
   }
+  Result<void> connect_bridge(int socket, std::uint64_t generation, std::uint32_t plugin) override {
+    return process_->connect_bridge(socket, generation, plugin);
+  }
   Result<void> finish() override { return process_->finish(); }
   Result<void> retire() override { return process_->retire(); }
   Result<worker::WorkerReport> receive_report() override { return process_->receive_report(); }
-  void kill() override { ::syscall(SYS_pidfd_send_signal, process_->pidfd(), SIGKILL, nullptr, 0); }
-  Ending reap() override {
-    siginfo_t info{};
-    const auto pidfd = static_cast<id_t>(process_->pidfd());
-    if (::waitid(P_PIDFD, pidfd, &info, WEXITED | WNOHANG) != 0) {
-      // Launched by an agent before us: its status was for whoever adopted it.
-      if (errno == ECHILD) return {.text = "how it ended is not known", .orderly = true};
-      return {.text = errno_name(errno)};
-    }
-    const bool exited = info.si_code == CLD_EXITED;
-    return {.text = (exited ? "exit status " : "signal ") + std::to_string(info.si_status),
-            .by_itself = exited || info.si_status != SIGKILL,
-            .orderly = exited && info.si_status == 0};
-  }
+  void kill() override { kill_process(process_->pidfd()); }
+  Ending reap() override { return reap_process(process_->pidfd()); }
 
  private:
   std::shared_ptr<worker::WorkerProcess> process_;
 };
 
+class SystemBridge final : public Bridge {
+ public:
+  explicit SystemBridge(bridge::BridgeProcess process) : process_(std::move(process)) {}
+
+  pid_t pid() const override { return process_.pid(); }
+  int pidfd() const override { return process_.pidfd(); }
+  int control_fd() const override { return process_.control_fd(); }
+  Result<void> tell(bridge::ToBridge::Kind kind, std::uint32_t plugin, int fd) override {
+    return process_.tell(kind, plugin, fd);
+  }
+  Result<bridge::BridgeReport> receive_report() override { return process_.receive_report(); }
+  void kill() override { kill_process(process_.pidfd()); }
+  Ending reap() override { return reap_process(process_.pidfd()); }
+
+ private:
+  bridge::BridgeProcess process_;
+};
+
 }  // namespace
 
 SystemHost::SystemHost(std::string policy_directory, std::string worker_path,
-                       placement::Charge charge)
+                       std::string bridge_path, placement::Charge charge)
     : policy_directory_(std::move(policy_directory)),
       worker_path_(std::move(worker_path)),
+      bridge_path_(std::move(bridge_path)),
       charge_(charge) {
   const auto own = placement::find_cgroup(::getpid(), "cpu");
   if (own && *own) own_cgroup_ = (*own)->path;
@@ -91,6 +120,34 @@ Result<std::unique_ptr<Worker>> SystemHost::adopt(UniqueFd process, UniqueFd con
       worker::WorkerProcess::adopt(std::move(process), std::move(control), std::move(memory));
   if (!adopted) return pass_on(std::move(adopted));
   return std::make_unique<SystemWorker>(std::move(*adopted));
+}
+
+Result<std::unique_ptr<Bridge>> SystemHost::launch_bridge(const bridge::Settings& settings,
+                                                          const placement::Seat& seat) {
+  auto process = bridge::BridgeProcess::launch(
+      {.bridge_path = bridge_path_, .cpus = seat.cpus, .settings = &settings});
+  if (!process) return pass_on(std::move(process));
+  return std::make_unique<SystemBridge>(std::move(*process));
+}
+
+Result<std::unique_ptr<Bridge>> SystemHost::adopt_bridge(UniqueFd process, UniqueFd control) {
+  auto adopted = bridge::BridgeProcess::adopt(std::move(process), std::move(control));
+  if (!adopted) return pass_on(std::move(adopted));
+  return std::make_unique<SystemBridge>(std::move(*adopted));
+}
+
+// A plugin whose queue is full is not waited for.
+Result<UniqueFd> SystemHost::connect_plugin(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return failure(path + ": too long for a socket");
+  path.copy(address.sun_path, path.size());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
+  if (!socket || ::connect(socket.get(), generic, sizeof address) != 0) {
+    return errno_failure("connecting to " + path);
+  }
+  return socket;
 }
 
 Result<placement::Seat> SystemHost::sandbox_seat(pid_t pid, bool busy) {

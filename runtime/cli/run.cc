@@ -151,6 +151,11 @@ int exit_status(int status) {
 Result<int> run(const RunRequest& request) {
   auto program = policy::compile_program(request.policy);
   if (!program) return pass_on(std::move(program), "policy \"" + request.policy.name + "\"");
+  if (!program->remotes.empty()) {
+    return failure("policy \"" + request.policy.name +
+                   "\" has remote rules: their plugins are reached through sidecalld alone, so run "
+                   "the command in a container");
+  }
   auto compiled = compile_over(request.policy, request.base);
   if (!compiled) return pass_on(std::move(compiled));
   auto filter = Filter::build(compiled->profile);

@@ -15,12 +15,13 @@ namespace sidecall::emulators {
 
 // What is done with a call that a rule's conditions match. The first matching rule wins.
 struct Rule {
-  enum class Action : std::uint8_t { kContinue, kErrno, kValue, kEmulate };
+  enum class Action : std::uint8_t { kContinue, kErrno, kValue, kEmulate, kRemote };
   Conditions when;
   Action action = Action::kContinue;
-  std::int64_t number = 0;     // the errno, or the return value
-  std::uint32_t instance = 0;  // kEmulate: index into Program::instances
-  std::uint32_t member = 0;    // kEmulate: index into the row's members
+  std::int64_t number = 0;  // the errno, or the return value
+  // kEmulate: index into Program::instances; kRemote: into Program::remotes.
+  std::uint32_t instance = 0;
+  std::uint32_t member = 0;  // kEmulate: index into the row's members
 };
 
 // One (abi, nr) that the filter notifies. Where no rule matches, the kernel decides (Continue).
@@ -65,11 +66,24 @@ struct Limits {
   }
 };
 
+// A rule by which a plugin behind gRPC is asked.
+struct Remote {
+  // What a call gets while there is no plugin to ask.
+  enum class Absent : std::uint8_t { kErrno, kContinue, kWait };
+  std::uint32_t plugin = 0;       // index into Program::plugins
+  std::uint32_t deadline_ms = 0;  // from the call's receipt to its answer; 0: none
+  Absent absent = Absent::kErrno;
+  std::uint16_t errno_value = 0;  // 1..4095: of a call that is late, or absent by kErrno
+  bool may_continue = false;      // whether the plugin may leave a call to the kernel
+};
+
 struct Program {
   std::string policy;  // its name, for people
   bool sync_wake_up = true;
   Limits limits;
   std::vector<Instance> instances;
+  std::vector<std::string> plugins{};  // Unix sockets, by absolute paths
+  std::vector<Remote> remotes{};
   std::vector<Route> routes;  // each (abi, nr) at most once
 };
 

@@ -17,12 +17,14 @@ inline constexpr std::uint32_t kProtocolVersion = 1;
 // What a kept descriptor is, and whose. One descriptor to a label; `pid` is not part of its name.
 struct Label {
   enum class Kind : std::uint32_t {
-    kSocket,      // that the agent listens on; `tag` says which
-    kProcess,     // pidfd of a sandbox's worker
-    kControl,     // the agent's end of that worker's control socket
-    kMemory,      // worker::Statistics: counters and journal
-    kListener,    // a seccomp listener of that tag
-    kConnection,  // the agent's end of one that a runtime may still send a listener over
+    kSocket,         // that the agent listens on; `tag` says which
+    kProcess,        // pidfd of a sandbox's worker
+    kControl,        // the agent's end of that worker's control socket
+    kMemory,         // worker::Statistics: counters and journal
+    kListener,       // a seccomp listener of that tag
+    kConnection,     // the agent's end of one that a runtime may still send a listener over
+    kBridgeProcess,  // pidfd of a sandbox's bridge
+    kBridgeControl,  // the agent's end of that bridge's control socket
   };
   std::uint64_t sandbox = 0;  // its number; 0 for what is the agent's own
   std::uint64_t tag = 0;

@@ -34,6 +34,9 @@ class CallerFiles {
 
   // openat(2) with O_PATH and `flags` (O_NOFOLLOW, O_DIRECTORY).
   [[nodiscard]] virtual SysResult<UniqueFd> open_path(const std::string& path, int flags) = 0;
+  // open(2) with `flags`; O_NOCTTY goes with them. Never waits for the other end of a FIFO.
+  [[nodiscard]] virtual SysResult<UniqueFd> open_file(const std::string& path, int flags,
+                                                      mode_t mode) = 0;
   // mknodat(2) in the directory `parent`.
   [[nodiscard]] virtual SysResult<void> make_node(int parent, const std::string& name, mode_t mode,
                                                   dev_t device) = 0;

@@ -36,6 +36,17 @@ SysResult<UniqueFd> KernelFiles::open_path(const std::string& path, int flags) {
   return opened;
 }
 
+SysResult<UniqueFd> KernelFiles::open_file(const std::string& path, int flags, mode_t mode) {
+  UniqueFd opened(::open(path.c_str(), flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, mode));
+  if (!opened) return sys_failure(errno);
+  // F_SETFL changes O_APPEND, O_NONBLOCK and others that are not ours to set, and no access mode.
+  if ((flags & (O_NONBLOCK | O_PATH)) == 0 &&
+      ::fcntl(opened.get(), F_SETFL, flags & O_APPEND) != 0) {
+    return sys_failure(errno);
+  }
+  return opened;
+}
+
 SysResult<void> KernelFiles::make_node(int parent, const std::string& name, mode_t mode,
                                        dev_t device) {
   return sys_done(::mknodat(parent, name.c_str(), mode, device));

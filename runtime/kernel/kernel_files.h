@@ -13,6 +13,8 @@ class KernelFiles final : public CallerFiles {
       : proc_(proc), namespace_proc_(namespace_proc), attributes_(proc) {}
 
   [[nodiscard]] SysResult<UniqueFd> open_path(const std::string& path, int flags) override;
+  [[nodiscard]] SysResult<UniqueFd> open_file(const std::string& path, int flags,
+                                              mode_t mode) override;
   [[nodiscard]] SysResult<void> make_node(int parent, const std::string& name, mode_t mode,
                                           dev_t device) override;
   [[nodiscard]] SysResult<void> change_owner(int file, uid_t user, gid_t group) override;

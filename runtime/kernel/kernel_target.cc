@@ -284,6 +284,16 @@ SysResult<UniqueFd> KernelTarget::working_directory() {
   return look([](const auto& its) { return its.open_file("cwd", O_PATH | O_DIRECTORY); });
 }
 
+SysResult<std::string> KernelTarget::working_directory_name() {
+  const auto root = look([](const auto& its) { return its.link("root"); });
+  if (!root) return root;
+  auto directory = look([](const auto& its) { return its.link("cwd"); });
+  // Both as our own root has them.
+  if (directory && *root != "/" && directory->starts_with(*root)) directory->erase(0, root->size());
+  if (directory && directory->empty()) *directory = "/";
+  return directory;
+}
+
 SysResult<UniqueFd> KernelTarget::descriptor(int number) {
   if (number < 0) return sys_failure(EBADF);
   const std::string name = "fd/" + std::to_string(number);

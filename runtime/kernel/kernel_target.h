@@ -56,6 +56,7 @@ class KernelTarget final : public Target {
   [[nodiscard]] SysResult<std::size_t> proc_level(const Credentials& credentials) override;
   [[nodiscard]] SysResult<UniqueFd> root() override;
   [[nodiscard]] SysResult<UniqueFd> working_directory() override;
+  [[nodiscard]] SysResult<std::string> working_directory_name() override;
   [[nodiscard]] SysResult<UniqueFd> descriptor(int number) override;
   [[nodiscard]] SysResult<UniqueFd> open_descriptor(int number) override;
 

@@ -41,10 +41,11 @@ constexpr std::array kMemoryAndThreads = {SCMP_SYS(brk),
                                           SCMP_SYS(clock_nanosleep)};
 
 constexpr std::array kDescriptors = {
-    SCMP_SYS(read),     SCMP_SYS(write), SCMP_SYS(pread64),    SCMP_SYS(pwrite64), SCMP_SYS(readv),
-    SCMP_SYS(writev),   SCMP_SYS(close), SCMP_SYS(fcntl),      SCMP_SYS(dup),      SCMP_SYS(poll),
-    SCMP_SYS(ppoll),    SCMP_SYS(ioctl), SCMP_SYS(sendmsg),    SCMP_SYS(recvmsg),  SCMP_SYS(sendto),
-    SCMP_SYS(recvfrom), SCMP_SYS(lseek), SCMP_SYS(socketpair), SCMP_SYS(eventfd2)};
+    SCMP_SYS(read),    SCMP_SYS(write),      SCMP_SYS(pread64),  SCMP_SYS(pwrite64),
+    SCMP_SYS(readv),   SCMP_SYS(writev),     SCMP_SYS(close),    SCMP_SYS(fcntl),
+    SCMP_SYS(dup),     SCMP_SYS(poll),       SCMP_SYS(ppoll),    SCMP_SYS(ioctl),
+    SCMP_SYS(sendmsg), SCMP_SYS(recvmsg),    SCMP_SYS(sendto),   SCMP_SYS(recvfrom),
+    SCMP_SYS(lseek),   SCMP_SYS(socketpair), SCMP_SYS(eventfd2), SCMP_SYS(timerfd_settime)};
 
 // Looking at a caller, and becoming one.
 constexpr std::array kCallers = {SCMP_SYS(process_vm_readv),
@@ -137,6 +138,13 @@ constexpr std::array kNotForPrograms = {SCMP_SYS(ptrace),           SCMP_SYS(bpf
                                         SCMP_SYS(socket),           SCMP_SYS(socketpair),
                                         SCMP_SYS(pidfd_getfd),      SCMP_SYS(process_vm_readv),
                                         SCMP_SYS(process_vm_writev)};
+// What gRPC waits and asks with, and memory to hand on.
+constexpr std::array kCarrying = {
+    SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl),   SCMP_SYS(epoll_wait),   SCMP_SYS(epoll_pwait),
+    SCMP_SYS(pipe2),         SCMP_SYS(getsockname), SCMP_SYS(getpeername),  SCMP_SYS(getsockopt),
+    SCMP_SYS(setsockopt),    SCMP_SYS(shutdown),    SCMP_SYS(memfd_create), SCMP_SYS(fchmod),
+    SCMP_SYS(prctl),         SCMP_SYS(uname),       SCMP_SYS(sysinfo),      SCMP_SYS(fstat),
+    SCMP_SYS(nanosleep),     SCMP_SYS(gettimeofday)};
 
 struct Release {
   void operator()(void* filter) const { ::seccomp_release(filter); }
@@ -170,31 +178,35 @@ int add_sizes(scmp_filter_ctx filter) {
   return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 1, &kSizes);
 }
 
-}  // namespace
-
-Result<void> filter_own_calls(Duty duty) {
+template <typename... Calls>
+Result<void> filter_all_but(bool threads, const Calls&... allowed) {
   if (kSanitized) return {};  // a sanitizer's own calls are not ours to know
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
   if (!filter) return failure("no memory for a process's own seccomp filter");
-  int failed = 0;
+  int failed = threads ? add_threads(filter.get()) : 0;
+  if (threads && failed == 0) failed = add_sizes(filter.get());
   const auto also = [&](std::uint32_t action, const auto& calls) {
     if (failed == 0) failed = add(filter.get(), action, calls);
   };
-  if (duty == Duty::kHolding) {
-    also(SCMP_ACT_ALLOW, kHolding);
-  } else {
-    failed = add_threads(filter.get());
-    if (failed == 0) failed = add_sizes(filter.get());
-    also(SCMP_ACT_ALLOW, kMemoryAndThreads);
-    also(SCMP_ACT_ALLOW, kDescriptors);
-    also(SCMP_ACT_ALLOW, kCallers);
-    also(SCMP_ACT_ALLOW, kFiles);
-    also(SCMP_ACT_ALLOW, kScheduleAndClock);
-  }
+  (also(SCMP_ACT_ALLOW, allowed), ...);
   also(SCMP_ACT_KILL_PROCESS, kDeadly);
   if (failed == 0) failed = ::seccomp_load(filter.get());
   if (failed != 0) return errno_failure("putting a seccomp filter on the process itself", -failed);
   return {};
+}
+
+}  // namespace
+
+Result<void> filter_own_calls(Duty duty) {
+  switch (duty) {
+    case Duty::kHolding:
+      return filter_all_but(false, kHolding);
+    case Duty::kCarrying:
+      return filter_all_but(true, kMemoryAndThreads, kDescriptors, kCarrying);
+    case Duty::kServing:
+      break;
+  }
+  return filter_all_but(true, kMemoryAndThreads, kDescriptors, kCallers, kFiles, kScheduleAndClock);
 }
 
 Result<void> filter_program_calls() {

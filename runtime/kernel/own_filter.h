@@ -8,8 +8,9 @@
 namespace sidecall::kernel {
 
 enum class Duty : std::uint8_t {
-  kServing,  // a sandbox: worker and helper
-  kHolding,  // descriptors, and handing them over an accepted connection; on one thread
+  kServing,   // a sandbox: worker and helper
+  kHolding,   // descriptors, and handing them over an accepted connection; on one thread
+  kCarrying,  // messages between descriptors that it is given: it opens and connects nothing
 };
 
 // Leaves the calling process, which has one thread, and the threads that it starts, only the system

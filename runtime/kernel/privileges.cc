@@ -1,10 +1,12 @@
 #include "kernel/privileges.h"
 
+#include <grp.h>
 #include <linux/securebits.h>
 #include <pthread.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <memory>
 
@@ -95,6 +97,20 @@ Result<void> limit_own_memory(std::uint64_t bytes) {
   ::pthread_attr_destroy(&attributes);
   if (failed != 0) return errno_failure("limiting own stacks", failed);
   return {};
+}
+
+Result<void> become_nobody() {
+  constexpr uid_t kNobody = 65534;  // also nogroup; overflowuid of the kernel
+  // First those that are not needed for what follows: a change of ids no longer drops any.
+  const std::uint64_t needed = 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_SETPCAP;
+  if (auto dropped = drop_capabilities(needed); !dropped) return dropped;
+  if (::geteuid() == 0 &&
+      (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
+       ::setresuid(kNobody, kNobody, kNobody) != 0)) {
+    return errno_failure("becoming nobody");
+  }
+  if (auto dropped = drop_capabilities(0); !dropped) return dropped;
+  return filter_own_calls(Duty::kCarrying);
 }
 
 std::string capability_names(std::uint64_t bits) {

@@ -32,4 +32,9 @@ namespace sidecall::kernel {
 // "cap_mknod,cap_sys_ptrace" for bits; "none" for 0.
 [[nodiscard]] std::string capability_names(std::uint64_t bits);
 
+// For a process that reads nothing but the descriptors that it has: user and group nobody, no
+// capability, no_new_privs, not dumpable, and a seccomp filter under which it can open, connect and
+// start nothing. The process must have one thread.
+[[nodiscard]] Result<void> become_nobody();
+
 }  // namespace sidecall::kernel

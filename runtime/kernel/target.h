@@ -95,7 +95,9 @@ class Target {
   [[nodiscard]] virtual SysResult<UniqueFd> root() = 0;
   [[nodiscard]] virtual SysResult<UniqueFd> working_directory() = 0;
   [[nodiscard]] virtual SysResult<UniqueFd> descriptor(int number) = 0;
-  // The same for a call that wants an open file: EBADF also where the thread's is one of O_PATH.
+  // The path of the working directory below the thread's root: for people, not to be opened.
+  [[nodiscard]] virtual SysResult<std::string> working_directory_name() = 0;
+  // As descriptor(), for a call that wants an open file: EBADF also where the thread's is of O_PATH.
   [[nodiscard]] virtual SysResult<UniqueFd> open_descriptor(int number) = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <charconv>
+#include <climits>
 #include <optional>
 
 #include "base/file.h"
@@ -103,6 +104,13 @@ SysResult<UniqueFd> ThreadDirectory::open_file(const char* name, int flags) cons
   UniqueFd fd(::openat(fd_.get(), name, flags | O_CLOEXEC));
   if (!fd) return sys_failure(as_seen(errno));
   return fd;
+}
+
+SysResult<std::string> ThreadDirectory::link(const char* name) const {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t length = ::readlinkat(fd_.get(), name, text.data(), text.size());
+  if (length < 0) return sys_failure(as_seen(errno));
+  return std::string(text.data(), static_cast<std::size_t>(length));
 }
 
 SysResult<NamespaceId> ThreadDirectory::namespace_id(const char* name) const {

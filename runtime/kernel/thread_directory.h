@@ -22,6 +22,8 @@ class ThreadDirectory {
 
   // Opens a file of the directory, for example "mem" or "ns/uts".
   [[nodiscard]] SysResult<UniqueFd> open_file(const char* name, int flags) const;
+  // What the link "cwd" or "root" says.
+  [[nodiscard]] SysResult<std::string> link(const char* name) const;
   [[nodiscard]] SysResult<NamespaceId> namespace_id(const char* name) const;
   [[nodiscard]] SysResult<Credentials> credentials() const;
   // The CPU that it ran on last.

@@ -29,6 +29,8 @@ FilterAction action_of(const CallRule& call) {
       return {"SCMP_ACT_KILL_PROCESS"};
     case Action::kKillThread:
       return {"SCMP_ACT_KILL_THREAD"};
+    case Action::kRemote:
+      return notify_action();
     case Action::kContinue:
       return allow_action();
   }

@@ -16,7 +16,8 @@ using emulators::Program;
 using emulators::Route;
 using emulators::Rule;
 
-// Numbers the policy's emulate rules as the program's instances.
+// Numbers the policy's emulate rules as the program's instances, and its remote rules as its
+// remotes.
 class Instances {
  public:
   explicit Instances(Program& program) : program_(program) {}
@@ -24,6 +25,18 @@ class Instances {
     const auto [found, added] =
         numbers_.emplace(&rule, static_cast<std::uint32_t>(program_.instances.size()));
     if (added) program_.instances.push_back({rule.emulator, rule.options});
+    return found->second;
+  }
+  std::uint32_t of_remote(const PolicyRule& rule) {
+    const auto [found, added] =
+        numbers_.emplace(&rule, static_cast<std::uint32_t>(program_.remotes.size()));
+    if (!added) return found->second;
+    auto& plugins = program_.plugins;
+    const auto plugin = std::find(plugins.begin(), plugins.end(), rule.plugin);
+    emulators::Remote remote = rule.remote;
+    remote.plugin = static_cast<std::uint32_t>(plugin - plugins.begin());
+    if (plugin == plugins.end()) plugins.push_back(rule.plugin);
+    program_.remotes.push_back(remote);
     return found->second;
   }
 
@@ -39,6 +52,10 @@ Rule worker_rule(const CallRule& call, Instances& instances) {
       rule.action = Rule::Action::kEmulate;
       rule.instance = instances.of(*call.rule);
       rule.member = call.member_index;
+      break;
+    case PolicyRule::Action::kRemote:
+      rule.action = Rule::Action::kRemote;
+      rule.instance = instances.of_remote(*call.rule);
       break;
     case PolicyRule::Action::kReturn:
       rule.action = Rule::Action::kValue;

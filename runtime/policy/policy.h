@@ -22,6 +22,7 @@ struct PolicyRule {
     kKillProcess,
     kKillThread,
     kContinue,
+    kRemote,
   };
   std::vector<std::string> syscalls;  // names as libseccomp knows them; never empty
   emulators::Conditions when;
@@ -29,6 +30,8 @@ struct PolicyRule {
   std::int64_t number = 0;     // kReturn: the value; kErrno: the errno
   std::string emulator;        // kEmulate: a row's name
   emulators::Options options;  // kEmulate
+  std::string plugin;          // kRemote: an absolute path
+  emulators::Remote remote;    // kRemote: `plugin` in it is for the program to fill
   std::string json_path;       // "$.rules[2]", for messages about this rule
 };
 

@@ -8,6 +8,7 @@
 #include "policy/policy.h"
 #include "policy/reachability.h"
 #include "policy/read_options.h"
+#include "policy/read_remote.h"
 #include "policy/syscall_names.h"
 
 namespace sidecall::policy {
@@ -25,10 +26,11 @@ constexpr std::array<std::string_view, 6> kPolicyKeys = {
     "$schema", "description", "sync_wake_up", "wait_killable", "limits", "rules"};
 constexpr std::array<std::string_view, 4> kLimitKeys = {"calls", "threads", "memory_mib",
                                                         "wait_seconds"};
-constexpr std::array<std::string_view, 9> kRuleKeys = {
-    "syscalls", "when", "emulate", "options", "return", "errno", "log", "kill", "continue"};
-constexpr std::array<std::string_view, 6> kActionKeys = {"emulate", "return", "errno",
-                                                         "log",     "kill",   "continue"};
+constexpr std::array<std::string_view, 10> kRuleKeys = {"syscalls", "when",  "emulate", "options",
+                                                        "return",   "errno", "log",     "kill",
+                                                        "continue", "remote"};
+constexpr std::array<std::string_view, 7> kActionKeys = {"emulate", "return",   "errno", "log",
+                                                         "kill",    "continue", "remote"};
 constexpr std::array<std::string_view, 4> kConditionKeys = {"index", "value", "valueTwo", "op"};
 
 emulators::Conditions read_when(const Node& node) {
@@ -77,7 +79,8 @@ Node action_of(const Node& node) {
     if (Node member = node.member(key); member.present()) found.push_back(std::move(member));
   }
   if (found.size() == 1) return found.front();
-  node.reject(found.empty() ? "says not what to do: emulate, return, errno, log, kill or continue"
+  node.reject(found.empty() ? "says not what to do: emulate, return, errno, log, kill, continue or "
+                              "remote"
                             : "says more than one thing to do: split it into rules");
   return node;
 }
@@ -118,18 +121,6 @@ void read_emulate(const Node& node, const Node& action, PolicyRule& rule) {
   }
 }
 
-void read_errno(const Node& action, PolicyRule& rule) {
-  rule.action = Action::kErrno;
-  if (action.json().is_string()) {
-    const auto number = oci::errno_number(action.text());
-    if (!number) action.reject("unknown errno");
-    rule.number = number.value_or(0);
-    return;
-  }
-  rule.number = action.integer();
-  if (rule.number < 1 || rule.number > kMaxErrno) action.reject("must be a name or 1 to 4095");
-}
-
 void read_kill(const Node& action, PolicyRule& rule) {
   const std::string what = action.text();
   rule.action = what == "thread" ? Action::kKillThread : Action::kKillProcess;
@@ -162,7 +153,10 @@ PolicyRule read_rule(const Node& node) {
       action.reject("is how the kernel returns an error: use \"errno\"");
     }
   } else if (key == ".errno") {
-    read_errno(action, rule);
+    rule.action = Action::kErrno;
+    rule.number = read_errno(action);
+  } else if (key == ".remote") {
+    read_remote(action, rule);
   } else if (key == ".kill") {
     read_kill(action, rule);
   } else if (key == ".log" || key == ".continue") {

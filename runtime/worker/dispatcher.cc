@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "kernel/actor.h"
+
 namespace sidecall::worker {
 namespace {
 
@@ -18,7 +20,11 @@ void add(const emulators::Rights& rights, emulators::Rights& sum) {
 }
 
 // Whether the rule's emulator, if it has one, exists and has such a member. Instances are known.
-bool is_served(const emulators::Rule& rule, const std::vector<emulators::Instance>& instances) {
+bool is_served(const emulators::Rule& rule, const emulators::Program& program) {
+  const auto& instances = program.instances;
+  if (rule.action == emulators::Rule::Action::kRemote) {
+    return rule.instance < program.remotes.size();
+  }
   if (rule.action != emulators::Rule::Action::kEmulate) return true;
   return rule.instance < instances.size() &&
          rule.member < emulators::find_row(instances[rule.instance].emulator)->members.size();
@@ -49,7 +55,7 @@ Result<Dispatcher> Dispatcher::build(emulators::Program program) {
       return failure("syscall " + name + " is out of range");
     }
     for (const emulators::Rule& rule : rules) {
-      if (!is_served(rule, program.instances)) {
+      if (!is_served(rule, program)) {
         return failure("syscall " + name + " has a rule whose emulator does not serve it");
       }
     }
@@ -58,6 +64,11 @@ Result<Dispatcher> Dispatcher::build(emulators::Program program) {
     if (index.size() <= number) index.resize(number + 1);
     if (index[number] != 0) return failure("syscall " + name + " has two routes");
     index[number] = static_cast<std::uint16_t>(route + 1);
+  }
+  if (!program.remotes.empty()) {
+    // To read and write what a plugin asks for, and to open files as the caller.
+    dispatcher.needs_targets_ = true;
+    dispatcher.capabilities_ |= kernel::actor_capabilities();
   }
   dispatcher.program_ = std::move(program);
   return dispatcher;
@@ -86,6 +97,11 @@ Decision Dispatcher::decide(const kernel::Notification& notification) const {
       decision.needs = built.needs;
       decision.repeatable = built.repeatable;
       decision.call = {.abi = *abi, .member = rule.member, .args = notification.args};
+    }
+    if (rule.action == emulators::Rule::Action::kRemote) {
+      decision.instance = rule.instance;
+      decision.needs = emulators::Needs::kFiles;
+      decision.call = {.abi = *abi, .args = notification.args};
     }
     return decision;
   }

@@ -23,7 +23,7 @@ struct Decision {
   emulators::Needs needs = emulators::Needs::kRegisters;
   bool repeatable = true;  // Row::repeatable
   emulators::Call call;
-  // Without an emulator:
+  // Without an emulator; of kRemote `instance` is the rule's, in Program::remotes:
   emulators::Rule::Action action = emulators::Rule::Action::kContinue;
   std::int64_t number = 0;
 };
@@ -48,6 +48,7 @@ class Dispatcher {
   [[nodiscard]] const emulators::Emulator* emulator(std::uint32_t instance) const {
     return instance < built_.size() ? built_[instance].emulator.get() : nullptr;
   }
+  [[nodiscard]] const emulators::Program& program() const { return program_; }
   // Whether any of them looks at its caller beyond the registers.
   [[nodiscard]] bool needs_targets() const { return needs_targets_; }
   [[nodiscard]] const emulators::Limits& limits() const { return program_.limits; }

@@ -1,20 +1,16 @@
 #include "worker/launch.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <csignal>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/file.h"
 #include "base/pass_fd.h"
+#include "placement/spawn.h"
 #include "worker/protocol.h"
 
 namespace sidecall::worker {
@@ -29,45 +25,6 @@ Result<UniqueFd> program_memory(const emulators::Program& program) {
   return memory;
 }
 
-// pidfd_open(2): "Pid" in its fdinfo is the process's number here, -1 once it has been reaped.
-Result<pid_t> pid_of(int pidfd) {
-  auto info = read_file("/proc/self/fdinfo/" + std::to_string(pidfd), 4096);
-  if (!info) return pass_on(std::move(info), "looking at a pidfd");
-  constexpr std::string_view kKey = "\nPid:\t";
-  const std::size_t at = info->find(kKey);
-  if (at == std::string::npos) return failure("a descriptor that should be a pidfd is none");
-  const char* const digits = info->c_str() + at + kKey.size();
-  return static_cast<pid_t>(std::max(0L, std::strtol(digits, nullptr, 10)));
-}
-
-// Between fork and exec in a process that may have other threads: bare system calls only.
-[[noreturn]] void become_worker(const std::array<int, 3>& fds, const char* path, char* const* argv,
-                                const cpu_set_t* cpus) {
-  // A terminal's signals are for the command, not for its worker. No session of its own: that would
-  // also be a scheduler's autogroup of its own (sched(7)), and changing groups costs every call.
-  ::setpgid(0, 0);
-  if (cpus != nullptr) ::sched_setaffinity(0, sizeof *cpus, cpus);
-  const int null = ::open("/dev/null", O_RDWR);
-  ::dup2(null, STDIN_FILENO);
-  ::dup2(null, STDOUT_FILENO);
-  // First out of the way of the numbers that they are to get, then onto them, without O_CLOEXEC.
-  constexpr int kAside = 16;
-  std::array<int, 3> aside{};
-  for (std::size_t index = 0; index < fds.size(); ++index) {
-    aside[index] = ::fcntl(fds[index], F_DUPFD, kAside);
-  }
-  for (std::size_t index = 0; index < fds.size(); ++index) {
-    if (::dup2(aside[index], kControlFd + static_cast<int>(index)) < 0) ::_exit(127);
-  }
-  ::syscall(SYS_close_range, kProgramFd + 1, ~0U, 0);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::array<char*, 1> environment{nullptr};
-  ::execve(path, argv, environment.data());
-  ::_exit(127);
-}
-
 }  // namespace
 
 WorkerProcess::WorkerProcess(pid_t pid, UniqueFd pidfd, UniqueFd control, Statistics statistics)
@@ -77,9 +34,6 @@ WorkerProcess::WorkerProcess(pid_t pid, UniqueFd pidfd, UniqueFd control, Statis
       statistics_(std::move(statistics)) {}
 
 Result<WorkerProcess> WorkerProcess::launch(const LaunchOptions& options) {
-  if (::access(options.worker_path.c_str(), X_OK) != 0) {
-    return errno_failure("starting " + options.worker_path);
-  }
   auto statistics =
       options.predecessor == nullptr
           ? Statistics::create(*options.program)
@@ -98,22 +52,16 @@ Result<WorkerProcess> WorkerProcess::launch(const LaunchOptions& options) {
     return errno_failure("setting up a worker's control socket");
   }
 
-  std::string name = "sidecall-worker";
-  std::string sandbox = options.sandbox;
-  const std::array<char*, 3> argv{name.data(), sandbox.data(), nullptr};
   const std::array<int, 3> fds{theirs.get(), statistics->fd(), program->get()};
-  const cpu_set_t* cpus = options.cpus.empty() ? nullptr : &options.cpus.mask();
-  const pid_t pid = ::fork();
-  if (pid < 0) return errno_failure("forking a worker");
-  if (pid == 0) become_worker(fds, options.worker_path.c_str(), argv.data(), cpus);
-  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!pidfd) return errno_failure("opening a pidfd on a worker");
-  return WorkerProcess(pid, std::move(pidfd), std::move(ours), std::move(*statistics));
+  auto spawned = placement::spawn(options.worker_path, options.sandbox, fds, options.cpus);
+  if (!spawned) return pass_on(std::move(spawned));
+  return WorkerProcess(spawned->pid, std::move(spawned->pidfd), std::move(ours),
+                       std::move(*statistics));
 }
 
 Result<WorkerProcess> WorkerProcess::adopt(UniqueFd pidfd, UniqueFd control, UniqueFd memory) {
   if (!pidfd || !control || !memory) return failure("a descriptor of its worker is missing");
-  const auto pid = pid_of(pidfd.get());
+  const auto pid = placement::pid_of(pidfd.get());
   if (!pid) return tl::unexpected<Error>(pid.error());
   auto statistics = Statistics::map(std::move(memory));
   if (!statistics) return pass_on(std::move(statistics));
@@ -126,6 +74,15 @@ Result<void> WorkerProcess::add_listener(int listener, std::uint64_t tag, pid_t 
       .kind = ToWorker::Kind::kAddListener, .tag = tag, .pid = pid, .first_pid = first_pid};
   auto sent = send_with_fd(control_.get(), bytes_of(message), listener);
   if (!sent) return pass_on(std::move(sent), "handing a listener to a worker");
+  return {};
+}
+
+Result<void> WorkerProcess::connect_bridge(int socket, std::uint64_t generation,
+                                           std::uint32_t plugin) {
+  const ToWorker message{
+      .kind = ToWorker::Kind::kBridge, .tag = generation, .pid = static_cast<std::int32_t>(plugin)};
+  auto sent = send_with_fd(control_.get(), bytes_of(message), socket);
+  if (!sent) return pass_on(std::move(sent), "connecting a worker with its bridge");
   return {};
 }
 
@@ -155,6 +112,9 @@ Result<WorkerReport> WorkerProcess::receive_report() {
       return report;
     case FromWorker::Kind::kListenerClosed:
       report.kind = WorkerReport::Kind::kListenerClosed;
+      return report;
+    case FromWorker::Kind::kBridgeLost:
+      report.kind = WorkerReport::Kind::kBridgeLost;
       return report;
     case FromWorker::Kind::kMessage:
       report.kind = WorkerReport::Kind::kMessage;

@@ -31,6 +31,7 @@ struct WorkerReport {
     kListenerClosed,  // `tag`'s last user has exited; its thread has ended
     kMessage,         // `text` is one line for the log
     kEventsWaiting,   // the ring of events fills up
+    kBridgeLost,      // the bridge of the generation `tag` is of no use to it
     kEnded,           // the process has closed its side: it is exiting or dead
   };
   Kind kind = Kind::kMessage;
@@ -60,6 +61,10 @@ class WorkerProcess {
   // `pid` is the process that the filter was installed for, `first_pid` the sandbox's first.
   [[nodiscard]] Result<void> add_listener(int listener, std::uint64_t tag, pid_t pid,
                                           pid_t first_pid);
+  // Hands it the bridge's socket for one of the program's plugins, by number; `socket` stays the
+  // caller's. `generation` grows from bridge to bridge, and comes back in kBridgeLost.
+  [[nodiscard]] Result<void> connect_bridge(int socket, std::uint64_t generation,
+                                            std::uint32_t plugin);
   // Asks it to end when it has no listener left. Before this a worker without listeners waits.
   [[nodiscard]] Result<void> finish();
   // Asks it to receive no more, finish what it has received and end: another takes its place. Calls

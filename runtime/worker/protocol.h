@@ -22,6 +22,7 @@ struct ToWorker {
     kAddListener,
     kFinish,
     kRetire,  // receive no more, finish what has been received, end
+    kBridge,  // with the bridge's socket for the plugin `pid`; `tag` is its generation
   };
   std::uint32_t version = kProtocolVersion;
   Kind kind{};
@@ -31,7 +32,13 @@ struct ToWorker {
 };
 
 struct FromWorker {
-  enum class Kind : std::uint32_t { kReady, kListenerClosed, kMessage, kEventsWaiting };
+  enum class Kind : std::uint32_t {
+    kReady,
+    kListenerClosed,
+    kMessage,
+    kEventsWaiting,
+    kBridgeLost,  // the one of generation `tag` has gone, or says what no bridge says
+  };
   std::uint32_t version = kProtocolVersion;
   Kind kind{};
   std::uint64_t tag = 0;

@@ -8,6 +8,8 @@
 
 #include "kernel/thread_directory.h"
 #include "placement/placement.h"
+#include "worker/remote_calls.h"
+#include "worker/remote_end.h"
 
 namespace sidecall::worker {
 namespace {
@@ -31,14 +33,40 @@ class KernelTargets final : public TargetSource {
   kernel::ThreadCache& threads_;
 };
 
+bool is_remote(const PendingCall& call) {
+  return call.decision.action == emulators::Rule::Action::kRemote;
+}
+
 unsigned most_beside_one(const placement::CpuSet& cpus) {
   return std::min(static_cast<unsigned>(std::max(cpus.count(), 1)) - 1, Reinforcement::kMost);
 }
 
 }  // namespace
 
-struct Receiver::Shared {
-  std::unique_ptr<kernel::Listener> listener;
+struct Receiver::Shared final : RemoteEnd {
+  Shared(const ServerParts& own_parts, std::unique_ptr<kernel::Listener> own_listener,
+         const kernel::SandboxNamespaces& own_namespaces, std::uint64_t own_tag)
+      : parts(own_parts),
+        listener(std::move(own_listener)),
+        namespaces(own_namespaces),
+        listener_tag(own_tag) {}
+
+  std::uint64_t tag() const override { return listener_tag; }
+  int proc() const override { return namespaces.proc.get(); }
+  bool is_waiting(std::uint64_t id) override { return listener->is_waiting(id); }
+  emulators::Outcome look(const PendingCall& call, kernel::ThreadCache& threads, Act act) override {
+    return KernelTargets(*listener, namespaces, threads).with_target(call.notification, act);
+  }
+  void answer(const PendingCall& call, kernel::ThreadCache& threads, Act act) override {
+    KernelTargets targets(*listener, namespaces, threads);
+    Server server(parts, *listener, targets, kernel::NotificationBuffer(sizes));
+    server.serve_by(call, act);
+  }
+
+  const ServerParts parts;
+  const std::unique_ptr<kernel::Listener> listener;
+  const kernel::SandboxNamespaces& namespaces;
+  const std::uint64_t listener_tag;
   kernel::NotificationSizes sizes;
 };
 
@@ -49,9 +77,8 @@ Receiver::Receiver(const ServerParts& parts, std::unique_ptr<kernel::Listener> l
       namespaces_(namespaces),
       pool_(pool),
       options_(std::move(options)),
-      shared_(std::make_shared<Shared>()),
+      shared_(std::make_shared<Shared>(parts, std::move(listener), namespaces, options_.tag)),
       reinforcement_([this] { return make_further_server(); }) {
-  shared_->listener = std::move(listener);
   thread_ = std::thread([this] {
     run();
     options_.on_end(options_.tag);
@@ -94,10 +121,10 @@ void Receiver::run() {
   home_ = placement::own_cpus();
   most_further_ = most_beside_one(home_);
   ServingThread self(*this);
-  take_over(self.server);
+  take_over(self);
   while (!is_retiring_.load(std::memory_order_relaxed)) {
     pid_t caller = 0;
-    const Turn turn = receive_one(self.server, caller);
+    const Turn turn = receive_one(self, caller);
     if (turn == Turn::kEnd) return;
     if (turn == Turn::kServed) watch_load(caller);
   }
@@ -106,7 +133,7 @@ void Receiver::run() {
 Reinforcement::ServeOne Receiver::make_further_server() {
   return [this, self = std::make_shared<ServingThread>(*this)] {
     pid_t caller = 0;
-    return receive_one(self->server, caller);
+    return receive_one(*self, caller);
   };
 }
 
@@ -159,12 +186,16 @@ void Receiver::shrink() {
   pinned_to_.reset();
 }
 
-void Receiver::take_over(Server& server) {
+void Receiver::take_over(ServingThread& self) {
+  Server& server = self.server;
   for (JournalSlot* slot : parts_.statistics.journal().unfinished(options_.tag)) {
     const PendingCall call = server.take_up(kernel::read_notification(slot->notification));
     const bool is_waiting = shared_->listener->is_waiting(call.notification.id);
     if (is_waiting && slot->is_poisonous()) {
       give_up(server, call);
+    } else if (is_waiting && is_remote(call)) {
+      ask_plugin(call, slot, self, slot->acting != 0);  // which releases it
+      continue;
     } else if (is_waiting && slot->acting != 0 && !call.decision.repeatable) {
       server.refuse(call, EINTR);
     } else if (is_waiting && call.decision.needs == emulators::Needs::kFiles) {
@@ -208,7 +239,13 @@ void Receiver::submit(const PendingCall& call, JournalSlot* slot) {
   if (slot == nullptr || !pool_.submit({.serve = serve, .refuse = refuse})) refuse();
 }
 
-Turn Receiver::receive_one(Server& server, pid_t& caller) {
+void Receiver::ask_plugin(const PendingCall& call, JournalSlot* slot, ServingThread& self,
+                          bool maybe_sent) {
+  parts_.remote->begin(call, slot, shared_, self.threads, maybe_sent);
+}
+
+Turn Receiver::receive_one(ServingThread& self, pid_t& caller) {
+  Server& server = self.server;
   const auto call = server.receive();
   if (call) {
     if (call->decision.needs != emulators::Needs::kFiles) {
@@ -216,7 +253,11 @@ Turn Receiver::receive_one(Server& server, pid_t& caller) {
     } else {
       JournalSlot* const slot = parts_.statistics.journal().take(options_.tag);
       server.hand_on(slot);
-      submit(*call, slot);
+      if (is_remote(*call)) {
+        ask_plugin(*call, slot, self, false);
+      } else {
+        submit(*call, slot);
+      }
     }
     caller = call->notification.tid;
     return Turn::kServed;

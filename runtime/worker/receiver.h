@@ -51,7 +51,7 @@ class Receiver {
   struct ServingThread;
   void run();
   // `caller` becomes the thread whose call was served.
-  [[nodiscard]] Turn receive_one(Server& server, pid_t& caller);
+  [[nodiscard]] Turn receive_one(ServingThread& self, pid_t& caller);
   // What a further thread serves with.
   [[nodiscard]] Reinforcement::ServeOne make_further_server();
   // After each call of the first thread: whether there are enough.
@@ -60,12 +60,14 @@ class Receiver {
   void shrink();
   [[nodiscard]] std::optional<unsigned> cpu_to_grow_to() const;
   // Finishes what the worker before us had received from this listener.
-  void take_over(Server& server);
+  void take_over(ServingThread& self);
   // Answers a call that has cost workers, so that it does not cost the sandbox.
   void give_up(Server& server, const PendingCall& call);
   // For an actor. `slot` has the call's record; without one it is refused, as it would be lost with
   // this worker.
   void submit(const PendingCall& call, JournalSlot* slot);
+  // The same for a call that a plugin serves. `maybe_sent`: by a worker before us.
+  void ask_plugin(const PendingCall& call, JournalSlot* slot, ServingThread& self, bool maybe_sent);
 
   ServerParts parts_;
   const kernel::SandboxNamespaces& namespaces_;

@@ -78,6 +78,16 @@ void Server::serve_once(const PendingCall& call, const Acting* acting) {
   parts_.made_once->end(call.notification, was_done, was_answered);
 }
 
+void Server::serve_by(const PendingCall& call,
+                      FunctionRef<emulators::Outcome(kernel::Target&)> act) {
+  const auto outcome = targets_.with_target(call.notification, act);
+  if (is_out_of_reach(outcome)) {
+    answer(call, Verdict(emulators::Continue{}));
+  } else {
+    answer(call, outcome);
+  }
+}
+
 void Server::refuse(const PendingCall& call, int errno_value) {
   answer(call, Verdict(Errno{errno_value}));
 }

@@ -19,6 +19,8 @@
 
 namespace sidecall::worker {
 
+class RemoteCalls;
+
 // Makes the target of a notification for the time that it is served. Used by one thread.
 class TargetSource {
  public:
@@ -46,6 +48,7 @@ struct ServerParts {
   // One line about a failure of sidecall's own; may be called from any thread.
   const std::function<void(const std::string&)>& report;
   MadeOnce* made_once = nullptr;     // null: nobody asks
+  RemoteCalls* remote = nullptr;     // null where no rule is remote
   const EventLog* events = nullptr;  // null: nobody watches
 };
 
@@ -63,6 +66,8 @@ class Server {
   // Emulates where there is an emulator, and answers. `acting` may be null where the call does not
   // need files.
   void serve(const PendingCall& call, const Acting* acting);
+  // What `act` gives is the answer.
+  void serve_by(const PendingCall& call, FunctionRef<emulators::Outcome(kernel::Target&)> act);
   // Answers with an errno and asks nobody.
   void refuse(const PendingCall& call, int errno_value);
   // With EAGAIN, for what the policy's limits leave no room for. Counted; reported once a sandbox.

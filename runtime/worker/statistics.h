@@ -1,6 +1,6 @@
 // What outlives a worker: its sandbox's counters, the journal of its calls in flight, the mounts
-// that were made for it and the events that nobody has read yet, in memory shared between the worker
-// (writes) and the agent (reads counters and events, hands it to a successor).
+// that were made for it and the events that nobody has read yet, in memory shared between the
+// worker (writes) and the agent (reads counters and events, hands it to a successor).
 #pragma once
 
 #include <array>
@@ -69,6 +69,11 @@ struct StatisticsHeader {
   std::atomic<std::uint64_t> refused{0};    // beyond the policy's limits: answered with EAGAIN
   // The agent's: of which verdicts calls are to be told as events, (1 << VerdictKind) each.
   std::atomic<std::uint32_t> watched{0};
+  // Of calls that plugins serve: that took too long, that were at a plugin when it went, and
+  // answers to calls that nobody waits in.
+  std::atomic<std::uint64_t> remote_late{0};
+  std::atomic<std::uint64_t> remote_lost{0};
+  std::atomic<std::uint64_t> remote_unknown{0};
 };
 
 // A mapping of the shared memory. The agent creates it; the worker maps what it is handed.

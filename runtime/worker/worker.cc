@@ -38,8 +38,8 @@ Worker::Worker(Dispatcher dispatcher, bool sync_wake_up, Statistics statistics, 
       control_(std::move(control)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       report_([this](const std::string& text) { tell(FromWorker::Kind::kMessage, 0, text); }),
-      sandbox_(emulators::MountLedger(statistics_.mounts())),
       events_(statistics_, [this] { tell(FromWorker::Kind::kEventsWaiting, 0, ""); }),
+      sandbox_(emulators::MountLedger(statistics_.mounts())),
       pool_(pool_limits(dispatcher_.limits()), [this] { return make_acting(); }) {
   // One that this sandbox's last worker has found out is not reported again.
   auto& sync = statistics_.header().sync;
@@ -54,6 +54,13 @@ Worker::Worker(Dispatcher dispatcher, bool sync_wake_up, Statistics statistics, 
 
 Result<void> Worker::run() {
   if (!wake_) return errno_failure("making an eventfd");
+  if (!dispatcher_.program().remotes.empty()) {
+    auto remote = RemoteThread::make(
+        dispatcher_, statistics_, pool_,
+        [this](std::uint64_t generation) { tell(FromWorker::Kind::kBridgeLost, generation, ""); });
+    if (!remote) return pass_on(std::move(remote));
+    remote_ = std::move(*remote);
+  }
   tell(FromWorker::Kind::kReady, 0, "");
   while (control_ || !served_.empty()) {
     if ((finishing_ || retiring_) && served_.empty()) break;
@@ -139,6 +146,9 @@ void Worker::read_control() {
   }
   if (retiring_) return;
   if (received->fds.size() != 1) return report_("a listener was announced and none came");
+  if (message->kind == ToWorker::Kind::kBridge) {
+    return connect_bridge(*message, std::move(received->fds.front()));
+  }
   // An agent that has taken us over does not know what the one before it had told us.
   if (served_.count(message->tag) != 0) return;
   const auto added = add_listener(*message, std::move(received->fds.front()));
@@ -159,11 +169,13 @@ Result<void> Worker::add_listener(const ToWorker& message, UniqueFd fd) {
   if (!settled_) settled_ = settle(message.first_pid);
   if (!*settled_) return *settled_;
   set_sync(**listener);
+  if (remote_ != nullptr) remote_->begin();
   const ServerParts parts{.dispatcher = dispatcher_,
                           .sandbox = sandbox_,
                           .statistics = statistics_,
                           .report = report_,
                           .made_once = &made_once_,
+                          .remote = remote_ != nullptr ? &remote_->calls() : nullptr,
                           .events = &events_};
   auto receiver = std::make_unique<Receiver>(
       parts, std::move(*listener), namespaces_, pool_,
@@ -174,6 +186,14 @@ Result<void> Worker::add_listener(const ToWorker& message, UniqueFd fd) {
       Served{.receiver = std::move(receiver), .watch = std::move(watch), .hung_up = false});
   statistics_.header().listeners = static_cast<std::uint32_t>(served_.size());
   return {};
+}
+
+void Worker::connect_bridge(const ToWorker& message, UniqueFd socket) {
+  const auto plugin = static_cast<std::uint32_t>(message.pid);
+  if (remote_ == nullptr || plugin >= dispatcher_.program().plugins.size()) {
+    return report_("a bridge came for a plugin that no rule names");
+  }
+  remote_->connect(message.tag, plugin, std::move(socket));
 }
 
 Result<void> Worker::settle(pid_t first_pid) {
@@ -242,6 +262,7 @@ Result<Acting> Worker::make_acting() const {
 }
 
 void Worker::note_ended(std::uint64_t tag) {
+  if (remote_ != nullptr) remote_->calls().forget(tag);
   {
     const std::lock_guard lock(ended_mutex_);
     ended_.push_back(tag);

@@ -25,6 +25,7 @@
 #include "worker/made_once.h"
 #include "worker/protocol.h"
 #include "worker/receiver.h"
+#include "worker/remote_thread.h"
 #include "worker/statistics.h"
 
 namespace sidecall::worker {
@@ -59,6 +60,7 @@ class Worker {
   }
   [[nodiscard]] Result<Acting> make_acting() const;  // on a thread of the pool
   [[nodiscard]] Result<void> add_listener(const ToWorker& message, UniqueFd fd);
+  void connect_bridge(const ToWorker& message, UniqueFd socket);
   void set_sync(kernel::Listener& listener);
   void note_ended(std::uint64_t tag);  // on the receiver's thread
   void collect_ended();
@@ -97,6 +99,7 @@ class Worker {
   // After all that their threads use, so that they end first; the pool before the receivers that
   // submit to it.
   ActorPool pool_;
+  std::unique_ptr<RemoteThread> remote_;  // null where the program has no remote rules
   std::map<std::uint64_t, Served> served_;
 };
 

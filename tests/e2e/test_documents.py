@@ -52,3 +52,17 @@ def test_make_has_what_the_documents_name():
              for name in re.findall(r"(?:^|`)make (\w+)", path.read_text(), re.M)}
     targets = set(re.findall(r"^([\w ]+):", (ROOT / "Makefile").read_text(), re.M))
     assert {"demo", "test"} <= named <= {word for line in targets for word in line.split()}
+
+
+def test_the_how_to_for_plugins_runs(programs, work):
+    text = (ROOT / "examples/README.md").read_text()
+    run_it, name_it = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    script = (run_it + "plugin=$!\ntrap 'kill $plugin' EXIT\n" + name_it +
+              "until [ -S /run/example.sock ]; do sleep 0.1; done\n")
+    for path in ["/tmp/plugin", "/run/example.sock", "/etc/sidecall"]:
+        assert path in script
+        script = script.replace(path, f"{work}{path}")
+    (work / "run").mkdir()
+    outcome = run(programs, "sh", "-e", input=script, cwd=ROOT)
+    assert outcome.returncode == 0, outcome.stderr
+    assert (work / "etc/sidecall/policies/example.json").exists()

@@ -80,6 +80,9 @@ class FakeFiles final : public kernel::CallerFiles {
     if (directories.contains(path)) return UniqueFd(::open("/", O_PATH | O_CLOEXEC));
     return named_fd(path);
   }
+  SysResult<UniqueFd> open_file(const std::string& path, int, mode_t) override {
+    return open_path(path, 0);
+  }
   SysResult<void> make_node(int parent, const std::string& name, mode_t mode,
                             dev_t device) override {
     asked.push_back({.parent = fd_name(parent), .name = name, .mode = mode, .device = device});

@@ -153,6 +153,9 @@ class FakeTarget final : public kernel::Target {
   SysResult<UniqueFd> working_directory() override {
     return answer(Look::kWorkingDirectory, file("cwd"));
   }
+  SysResult<std::string> working_directory_name() override {
+    return answer(Look::kWorkingDirectory, std::string("/work"));
+  }
   SysResult<UniqueFd> descriptor(int number) override {
     if (!descriptors.contains(number)) return sys_failure(EBADF);
     return answer(Look::kDescriptor, file(descriptors.at(number)));

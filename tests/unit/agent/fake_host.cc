@@ -31,6 +31,11 @@ class FakeWorker final : public Worker {
     process_->handed.push_back({tag, pid, first_pid});
     return {};
   }
+  Result<void> connect_bridge(int /*socket*/, std::uint64_t generation,
+                              std::uint32_t /*plugin*/) override {
+    process_->bridged.push_back(generation);
+    return {};
+  }
   Result<void> finish() override {
     process_->finished = true;
     return {};
@@ -60,7 +65,58 @@ class FakeWorker final : public Worker {
   std::shared_ptr<FakeProcess> process_;
 };
 
+struct BridgePacket {
+  bridge::BridgeReport::Kind kind{};
+  std::uint32_t plugin = 0;
+};
+
+class FakeBridge final : public Bridge {
+ public:
+  explicit FakeBridge(std::shared_ptr<FakeBridgeProcess> process) : process_(std::move(process)) {}
+  ~FakeBridge() override { process_->agent_end.reset(); }
+
+  pid_t pid() const override { return process_->pid; }
+  int pidfd() const override { return process_->exited.get(); }
+  int control_fd() const override { return process_->agent_end.get(); }
+  Result<void> tell(bridge::ToBridge::Kind kind, std::uint32_t plugin, int fd) override {
+    process_->told.push_back({kind, plugin, fd >= 0});
+    return {};
+  }
+  Result<bridge::BridgeReport> receive_report() override {
+    BridgePacket packet;
+    const ssize_t count = ::read(control_fd(), &packet, sizeof packet);
+    if (count <= 0) return bridge::BridgeReport{.kind = bridge::BridgeReport::Kind::kEnded};
+    return bridge::BridgeReport{.kind = packet.kind, .plugin = packet.plugin, .text = "a word"};
+  }
+  void kill() override {
+    process_->killed = true;
+    process_->exit();
+  }
+  Ending reap() override { return {.text = "signal 9"}; }
+
+ private:
+  std::shared_ptr<FakeBridgeProcess> process_;
+};
+
 }  // namespace
+
+FakeBridgeProcess::FakeBridgeProcess(pid_t number)
+    : pid(number), exited(::eventfd(0, EFD_CLOEXEC)) {
+  std::array<int, 2> ends{-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) std::abort();
+  agent_end = UniqueFd(ends[0]);
+  bridge_end = UniqueFd(ends[1]);
+}
+
+void FakeBridgeProcess::report(bridge::BridgeReport::Kind kind, std::uint32_t plugin) {
+  const BridgePacket packet{kind, plugin};
+  if (::send(bridge_end.get(), &packet, sizeof packet, MSG_NOSIGNAL) < 0) std::abort();
+}
+
+void FakeBridgeProcess::exit() {
+  bridge_end.reset();
+  ::eventfd_write(exited.get(), 1);
+}
 
 FakeProcess::FakeProcess(pid_t number, std::string for_sandbox, std::string under_policy)
     : pid(number),
@@ -87,6 +143,7 @@ Result<emulators::Program> FakeHost::load_program(std::string_view policy) {
   if (policies.count(policy) == 0) return failure("no policy \"" + std::string(policy) + "\"");
   emulators::Program program;
   program.policy = policy;
+  program.plugins = plugins;
   return program;
 }
 
@@ -108,6 +165,25 @@ Result<std::unique_ptr<Worker>> FakeHost::adopt(UniqueFd process, UniqueFd /*con
   workers.back()->memory = memory;
   orphans.pop_front();
   return std::make_unique<FakeWorker>(workers.back());
+}
+
+Result<std::unique_ptr<Bridge>> FakeHost::launch_bridge(const bridge::Settings& /*settings*/,
+                                                        const placement::Seat& /*seat*/) {
+  const auto pid = static_cast<pid_t>(2000 + bridges.size());
+  bridges.push_back(std::make_shared<FakeBridgeProcess>(pid));
+  return std::make_unique<FakeBridge>(bridges.back());
+}
+
+Result<std::unique_ptr<Bridge>> FakeHost::adopt_bridge(UniqueFd process, UniqueFd /*control*/) {
+  if (!process) return failure("a descriptor of its bridge is missing");
+  bridges.push_back(std::move(orphaned_bridges.front()));
+  orphaned_bridges.pop_front();
+  return std::make_unique<FakeBridge>(bridges.back());
+}
+
+Result<UniqueFd> FakeHost::connect_plugin(const std::string& path) {
+  if (!has_plugins) return failure("connecting to " + path + ": no such file");
+  return UniqueFd(::eventfd(0, EFD_CLOEXEC));
 }
 
 Result<placement::Seat> FakeHost::sandbox_seat(pid_t pid, bool /*busy*/) {

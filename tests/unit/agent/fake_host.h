@@ -39,6 +39,7 @@ struct FakeProcess {
   UniqueFd worker_end;
   UniqueFd exited;
   std::vector<Handed> handed;
+  std::vector<std::uint64_t> bridged;  // generations of the bridges that it got
   bool takes_listeners = true;
   bool finished = false;
   bool retired = false;
@@ -46,6 +47,27 @@ struct FakeProcess {
   bool killed_by_others = false;
   std::shared_ptr<const worker::Statistics> memory{};
   bool exits_when_killed = true;
+};
+
+// The test's side of a bridge.
+struct FakeBridgeProcess {
+  struct Told {
+    bridge::ToBridge::Kind kind{};
+    std::uint32_t plugin = 0;
+    bool with_fd = false;
+    friend bool operator==(const Told&, const Told&) = default;
+  };
+
+  explicit FakeBridgeProcess(pid_t number);
+  void report(bridge::BridgeReport::Kind kind, std::uint32_t plugin = 0);
+  void exit();
+
+  pid_t pid;
+  UniqueFd agent_end;
+  UniqueFd bridge_end;
+  UniqueFd exited;
+  std::vector<Told> told;
+  bool killed = false;
 };
 
 class FakeHost final : public Host {
@@ -58,14 +80,24 @@ class FakeHost final : public Host {
   // The first of `orphans`, where it has a pidfd.
   Result<std::unique_ptr<Worker>> adopt(UniqueFd process, UniqueFd control,
                                         UniqueFd memory) override;
+  Result<std::unique_ptr<Bridge>> launch_bridge(const bridge::Settings& settings,
+                                                const placement::Seat& seat) override;
+  // The first of `orphaned_bridges`, where it has a pidfd.
+  Result<std::unique_ptr<Bridge>> adopt_bridge(UniqueFd process, UniqueFd control) override;
+  Result<UniqueFd> connect_plugin(const std::string& path) override;
   Result<placement::Seat> sandbox_seat(pid_t pid, bool busy) override;
   Result<void> place(pid_t worker, const placement::Seat& seat) override;
   bool is_alive(pid_t pid) override { return dead_pids.count(pid) == 0; }
 
+  [[nodiscard]] FakeBridgeProcess& bridge(std::size_t index) { return *bridges.at(index); }
   [[nodiscard]] FakeProcess& worker(std::size_t index) { return *workers.at(index); }
 
   std::vector<std::shared_ptr<FakeProcess>> workers;  // in the order of launches and adoptions
   std::deque<std::shared_ptr<FakeProcess>> orphans;   // workers of an agent before this one
+  std::vector<std::shared_ptr<FakeBridgeProcess>> bridges;
+  std::deque<std::shared_ptr<FakeBridgeProcess>> orphaned_bridges;
+  std::vector<std::string> plugins;  // of every policy
+  bool has_plugins = true;           // whether they can be connected to
   std::set<std::string, std::less<>> policies{"default", "other"};
   std::set<pid_t> dead_pids;
   // Every worker's, as one hands it to the next; null: they have none.

@@ -39,7 +39,16 @@ Program sample() {
                             .nr = 2147483647,
                             .name = "",
                             .rules = {{.when = {}, .action = Rule::Action::kValue, .number = -1}}});
-  program.routes.push_back({.abi = kernel::Abi::kX86_64, .nr = 0, .name = "read", .rules = {}});
+  program.plugins = {"/run/one.sock", "/run/two.sock"};
+  program.remotes = {{.plugin = 1,
+                      .deadline_ms = 500,
+                      .absent = Remote::Absent::kWait,
+                      .errno_value = 4095,
+                      .may_continue = true}};
+  program.routes.push_back({.abi = kernel::Abi::kX86_64,
+                            .nr = 0,
+                            .name = "read",
+                            .rules = {{.when = {}, .action = Rule::Action::kRemote}}});
   return program;
 }
 
@@ -51,6 +60,15 @@ void expect_same(const Program& a, const Program& b) {
   for (std::size_t at = 0; at < a.instances.size(); ++at) {
     EXPECT_EQ(a.instances[at].emulator, b.instances[at].emulator);
     EXPECT_EQ(a.instances[at].options, b.instances[at].options);
+  }
+  EXPECT_EQ(a.plugins, b.plugins);
+  ASSERT_EQ(a.remotes.size(), b.remotes.size());
+  for (std::size_t at = 0; at < a.remotes.size(); ++at) {
+    EXPECT_EQ(a.remotes[at].plugin, b.remotes[at].plugin);
+    EXPECT_EQ(a.remotes[at].deadline_ms, b.remotes[at].deadline_ms);
+    EXPECT_EQ(a.remotes[at].absent, b.remotes[at].absent);
+    EXPECT_EQ(a.remotes[at].errno_value, b.remotes[at].errno_value);
+    EXPECT_EQ(a.remotes[at].may_continue, b.remotes[at].may_continue);
   }
   ASSERT_EQ(a.routes.size(), b.routes.size());
   for (std::size_t at = 0; at < a.routes.size(); ++at) {
@@ -115,6 +133,8 @@ class Random {
                     .sync_wake_up = below(2) == 0,
                     .limits = {},
                     .instances = {},
+                    .plugins = {},
+                    .remotes = {},
                     .routes = {}};
     program.limits.calls = static_cast<std::uint32_t>(1 + below(1000));
     program.instances.resize(below(4));
@@ -191,7 +211,7 @@ TEST(Program, NoByteValueDoesHarm) {
       for (const Route& route : decoded->routes) {
         EXPECT_LE(static_cast<int>(route.abi), static_cast<int>(kernel::Abi::kAArch64));
         for (const Rule& rule : route.rules) {
-          EXPECT_LE(static_cast<int>(rule.action), static_cast<int>(Rule::Action::kEmulate));
+          EXPECT_LE(static_cast<int>(rule.action), static_cast<int>(Rule::Action::kRemote));
           for (const Condition& condition : rule.when) EXPECT_LT(condition.index, 6);
         }
       }
@@ -214,8 +234,14 @@ INSTANTIATE_TEST_SUITE_P(
                    [](Program& p) { p.routes[0].rules[0].when[0].op = static_cast<Compare>(7); }},
         OutOfRange{"Register", [](Program& p) { p.routes[0].rules[0].when[0].index = 6; }},
         OutOfRange{"Action",
-                   [](Program& p) { p.routes[0].rules[0].action = static_cast<Rule::Action>(4); }},
+                   [](Program& p) { p.routes[0].rules[0].action = static_cast<Rule::Action>(5); }},
         OutOfRange{"Instance", [](Program& p) { p.routes[0].rules[1].instance = 2; }},
+        OutOfRange{"Remote", [](Program& p) { p.routes[2].rules[0].instance = 1; }},
+        OutOfRange{"Plugin", [](Program& p) { p.remotes[0].plugin = 2; }},
+        OutOfRange{"Absent",
+                   [](Program& p) { p.remotes[0].absent = static_cast<Remote::Absent>(3); }},
+        OutOfRange{"RemoteErrnoZero", [](Program& p) { p.remotes[0].errno_value = 0; }},
+        OutOfRange{"RemoteErrnoTooLarge", [](Program& p) { p.remotes[0].errno_value = 4096; }},
         OutOfRange{"ErrnoZero", [](Program& p) { p.routes[0].rules[0].number = 0; }},
         OutOfRange{"ErrnoNegative", [](Program& p) { p.routes[0].rules[0].number = -1; }},
         OutOfRange{"ErrnoTooLarge", [](Program& p) { p.routes[0].rules[0].number = 4096; }}),

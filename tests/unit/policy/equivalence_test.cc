@@ -206,6 +206,8 @@ Expected expected_decision(const Policy& policy, const oci::SeccompProfile& base
         return {{"SCMP_ACT_KILL_PROCESS"}, &rule};
       case Action::kKillThread:
         return {{"SCMP_ACT_KILL_THREAD"}, &rule};
+      case Action::kRemote:
+        return {{"SCMP_ACT_NOTIFY"}, &rule};
       case Action::kContinue:
         return {{"SCMP_ACT_ALLOW"}, &rule};
     }
@@ -242,6 +244,8 @@ bool is_same(const emulators::Rule& done, const PolicyRule* rule) {
       return done.action == Done::kValue && done.number == rule->number;
     case Action::kErrno:
       return done.action == Done::kErrno && done.number == rule->number;
+    case Action::kRemote:
+      return done.action == Done::kRemote;
     case Action::kContinue:
       return done.action == Done::kContinue;
     default:

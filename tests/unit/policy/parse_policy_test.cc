@@ -75,6 +75,42 @@ TEST(ParsePolicy, ReadsEveryAction) {
   EXPECT_EQ(policy.rules[9].number, -4096);
 }
 
+TEST(ParsePolicy, ReadsARemoteRule) {
+  using Absent = emulators::Remote::Absent;
+  const Policy policy = parsed(with_rules(R"(
+      {"syscalls": ["openat"], "remote": {"plugin": "/run/a.sock"}},
+      {"syscalls": ["uname"], "remote": {"plugin": "/run/b.sock", "deadline": "2s",
+       "absent": "continue", "errno": "EAGAIN"}},
+      {"syscalls": ["sync"], "remote": {"plugin": "/run/b.sock", "absent": "wait",
+       "may_continue": true}})"));
+  ASSERT_EQ(policy.rules.size(), 3U);
+  EXPECT_EQ(policy.rules[0].action, Action::kRemote);
+  EXPECT_EQ(policy.rules[0].plugin, "/run/a.sock");
+  EXPECT_EQ(policy.rules[0].remote.deadline_ms, 1000U);
+  EXPECT_EQ(policy.rules[0].remote.absent, Absent::kErrno);
+  EXPECT_EQ(policy.rules[0].remote.errno_value, EIO);
+  EXPECT_FALSE(policy.rules[0].remote.may_continue);
+  EXPECT_EQ(policy.rules[1].remote.deadline_ms, 2000U);
+  EXPECT_EQ(policy.rules[1].remote.absent, Absent::kContinue);
+  EXPECT_EQ(policy.rules[1].remote.errno_value, EAGAIN);
+  EXPECT_TRUE(policy.rules[1].remote.may_continue);
+  EXPECT_EQ(policy.rules[2].remote.deadline_ms, 0U);
+  EXPECT_EQ(policy.rules[2].remote.absent, Absent::kWait);
+  EXPECT_TRUE(policy.rules[2].remote.may_continue);
+}
+
+TEST(ParsePolicy, NamesWhatIsWrongWithARemoteRule) {
+  const auto error = [](std::string_view remote) {
+    return rule_error(R"({"syscalls": ["sync"], "remote": )" + std::string(remote) + "}");
+  };
+  EXPECT_THAT(error(R"({"plugin": "a.sock"})"),
+              HasSubstr("$.rules[0].remote.plugin: must be the absolute path"));
+  EXPECT_THAT(error(R"({"plugin": "/a", "deadline": "5m"})"), HasSubstr("1ms to 3600s"));
+  EXPECT_THAT(error(R"({"plugin": "/a", "deadline": "4000s"})"), HasSubstr("1ms to 3600s"));
+  EXPECT_THAT(error(R"({"plugin": "/a", "absent": "continue", "may_continue": false})"),
+              HasSubstr("must be true"));
+}
+
 TEST(ParsePolicy, HasItsDefaults) {
   const Policy policy = parsed(R"({"rules": []})");
   EXPECT_TRUE(policy.sync_wake_up);

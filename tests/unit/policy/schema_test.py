@@ -14,6 +14,7 @@ EQ = {"index": 0, "value": 1, "op": "SCMP_CMP_EQ"}
 MASKED = {"index": 0, "value": 61440, "valueTwo": 8192, "op": "SCMP_CMP_MASKED_EQ"}
 MKNOD = {"emulate": "mknod", "options": {"devices": ["c 1:3"]}}
 XATTR = {"emulate": "xattr", "options": {"names": ["trusted.a"]}}
+REMOTE = {"syscalls": ["uname"], "remote": {"plugin": "/run/plugin.sock"}}
 ERRNO = {"syscalls": ["chroot"], "errno": "EPERM"}
 
 
@@ -53,6 +54,12 @@ GOOD = [
     {"rules": [{"syscalls": ["sync", "syncfs"], "return": -4096}]},
     {"rules": [{"syscalls": ["sync"], "return": 2**63 - 1}]},
     {"rules": [{"syscalls": ["swapon"], "log": True}, {"syscalls": ["acct"], "kill": "thread"}]},
+    {"rules": [REMOTE, {"syscalls": ["sync"], "remote": {
+        "plugin": "/p", "deadline": "20ms", "absent": "errno", "errno": "EAGAIN",
+        "may_continue": True}}]},
+    {"rules": [changed(REMOTE, when=[EQ], remote={"plugin": "/p", "absent": "wait", "errno": 5}),
+               changed(REMOTE, syscalls=["sync"], remote={"plugin": "/p", "deadline": "3600s",
+                                                          "absent": "continue"})]},
     {"rules": [{"syscalls": ["sync"], "continue": True}], "sync_wake_up": False,
      "wait_killable": True, "description": "d", "$schema": "s"},
     {"rules": [], "limits": {}},
@@ -130,6 +137,19 @@ BAD = [
     {"rules": [{"emulate": "swap", "options": {"mode": "pretend", "errno": "EPERM"}}]},
     {"rules": [{"emulate": "swap", "options": {"mode": "errno", "errno": "eperm"}}]},
     {"rules": [{"emulate": "swap", "options": {"mode": "errno", "errno": 1}}]},
+    {"rules": [changed(REMOTE, remote="/run/plugin.sock")]},
+    {"rules": [changed(REMOTE, remote={})]},
+    {"rules": [changed(REMOTE, remote={"plugin": "plugin.sock"})]},
+    {"rules": [changed(REMOTE, remote={"plugin": "/" + "p" * 107})]},
+    {"rules": [changed(REMOTE, remote={"plugin": "/p", "deadline": 500})]},
+    {"rules": [changed(REMOTE, remote={"plugin": "/p", "deadline": "0ms"})]},
+    {"rules": [changed(REMOTE, remote={"plugin": "/p", "deadline": "5 s"})]},
+    {"rules": [changed(REMOTE, remote={"plugin": "/p", "absent": "fail"})]},
+    {"rules": [changed(REMOTE, remote={"plugin": "/p", "errno": 0})]},
+    {"rules": [changed(REMOTE, remote={"plugin": "/p", "absent": "continue",
+                                       "may_continue": False})]},
+    {"rules": [changed(REMOTE, remote={"plugin": "/p", "retries": 1})]},
+    {"rules": [changed(REMOTE, syscalls=None)]},
     {"rules": [{"emulate": "sysinfo", "options": {"a": 1}}]},
     {"rules": [{"emulate": "uname", "options": {"release": ""}}]},
     {"rules": [{"emulate": "uname", "options": {"release": "x" * 65}}]},
