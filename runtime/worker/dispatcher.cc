@@ -68,7 +68,9 @@ Result<Dispatcher> Dispatcher::build(emulators::Program program) {
   if (!program.remotes.empty()) {
     // To read and write what a plugin asks for, and to open files as the caller.
     dispatcher.needs_targets_ = true;
-    dispatcher.capabilities_ |= kernel::actor_capabilities();
+    for (emulators::Rights* rights : {&dispatcher.rights_, &dispatcher.rights_among_host_users_}) {
+      rights->capabilities |= kernel::actor_capabilities();
+    }
   }
   dispatcher.program_ = std::move(program);
   return dispatcher;

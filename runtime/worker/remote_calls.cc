@@ -367,13 +367,19 @@ void RemoteCalls::give(Entry entry, remote::Answer answer, UniqueFd file) {
     return;
   }
   // Opening may sleep.
-  pool_.submit([entry = std::make_shared<const Entry>(std::move(entry)),
-                answer = std::move(answer)](const Acting& acting) {
-    entry->end->answer(entry->call, *acting.threads, [&](kernel::Target& target) {
-      return open_as_caller(target, *acting.actor, entry->rooms, answer);
+  const auto kept = std::make_shared<const Entry>(std::move(entry));
+  const auto serve = [kept, answer = std::move(answer)](const Acting& acting) {
+    kept->end->answer(kept->call, *acting.threads, [&](kernel::Target& target) {
+      return open_as_caller(target, *acting.actor, kept->rooms, answer);
     });
-    if (entry->slot != nullptr) Journal::release(*entry->slot);
-  });
+    if (kept->slot != nullptr) Journal::release(*kept->slot);
+  };
+  const auto refuse = [kept, &refused = statistics_.header().refused] {
+    refused.fetch_add(1, std::memory_order_relaxed);
+    kernel::ThreadCache threads;
+    finish(*kept, Errno{EAGAIN}, threads);
+  };
+  if (!pool_.submit({.serve = serve, .refuse = refuse})) refuse();
 }
 
 void RemoteCalls::expire(std::uint64_t now) {

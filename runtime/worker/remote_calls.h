@@ -107,7 +107,7 @@ class RemoteCalls {
   [[nodiscard]] std::optional<Ending> prepare(
       Entry& entry, const std::shared_ptr<const emulators::remote::Described>& described,
       kernel::ThreadCache& threads) const;
-  void finish(const Entry& entry, const Ending& ending, kernel::ThreadCache& threads);
+  static void finish(const Entry& entry, const Ending& ending, kernel::ThreadCache& threads);
   void give(Entry entry, emulators::remote::Answer answer, UniqueFd file);
   // All calls of a plugin that serves them no longer.
   void settle(std::uint32_t plugin, Plugin::State state);

@@ -39,7 +39,8 @@ void expect_within(const std::string& policy, std::uint64_t bounds) {
   ASSERT_TRUE(program) << program.error().message;
   const auto dispatcher = worker::Dispatcher::build(std::move(*program));
   ASSERT_TRUE(dispatcher) << dispatcher.error().message;
-  const std::uint64_t needed = dispatcher->capabilities() | dispatcher->host_capabilities();
+  const auto& rights = dispatcher->rights(true);
+  const std::uint64_t needed = rights.capabilities | rights.host_capabilities;
   EXPECT_EQ(kernel::capability_names(needed & ~bounds), "none") << policy;
 }
 
