@@ -1,5 +1,7 @@
 #include "emulators/fuse_list.h"
 
+#include <algorithm>
+
 namespace sidecall::emulators {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 
 #include "kernel/mount_calls.h"
@@ -28,6 +30,8 @@ namespace {
 
 constexpr int kComingUpMilliseconds = 10'000;
 constexpr unsigned kWritingOutSeconds = 10;
+constexpr int kClaimTries = 250;
+constexpr timespec kBetweenTries{.tv_sec = 0, .tv_nsec = 20'000'000};  // 5 s in all
 
 constexpr int kNoSuchProgram = 127;  // as a shell says it
 
@@ -57,6 +61,24 @@ SysResult<void> make_places(int source) {
   const UniqueFd file(::open(kSource, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0600));
   if (!file) return sys_failure(errno);
   return attach_mount(source, file.get());
+}
+
+// Two programs would ruin one filesystem; and one that has been unmounted goes on writing for a
+// moment, which is waited for. The lock on a file lasts as long as the descriptor. A device is only
+// asked for: programs that write claim it by O_EXCL (open(2)) themselves.
+SysResult<UniqueFd> claim_source(unsigned long flags) {
+  struct stat about {};
+  if (::stat(kSource, &about) != 0) return sys_failure(errno);
+  const bool is_device = S_ISBLK(about.st_mode);
+  const int lock = ((flags & MS_RDONLY) != 0 ? LOCK_SH : LOCK_EX) | LOCK_NB;
+  for (int tries = 0; tries < kClaimTries; ++tries) {
+    UniqueFd source(::open(kSource, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (is_device ? O_EXCL : 0)));
+    if (!source && errno != EBUSY) return sys_failure(errno);
+    if (source && is_device) return UniqueFd();
+    if (source && ::flock(source.get(), lock) == 0) return source;
+    ::nanosleep(&kBetweenTries, nullptr);
+  }
+  return sys_failure(EBUSY);
 }
 
 std::string options_of(const FuseMount& wanted) {
@@ -151,6 +173,9 @@ bool fuse_flags_are_known(unsigned long flags) {
 SysResult<UniqueFd> KernelFusePrograms::start(const FuseMount& wanted) {
   if (wanted.command.empty() || !fuse_flags_are_known(wanted.flags)) return sys_failure(EINVAL);
   if (auto made = make_places(wanted.source); !made) return tl::unexpected<Errno>(made.error());
+  auto claimed = claim_source(wanted.flags);
+  if (!claimed) return tl::unexpected<Errno>(claimed.error());
+  claim_ = std::move(*claimed);
   // Read once: the program does not wait for that, and what does not fit is not kept.
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return sys_failure(errno);

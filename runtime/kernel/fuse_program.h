@@ -33,7 +33,8 @@ class FusePrograms {
   virtual ~FusePrograms() = default;
 
   // A detached mount of it, once the program serves it. EINVAL where the program refuses, ENODEV
-  // where there is none of that name, ETIMEDOUT where it does not come up in time.
+  // where there is none of that name, ETIMEDOUT where it does not come up in time, EBUSY where the
+  // source is another one's.
   [[nodiscard]] virtual SysResult<UniqueFd> start(const FuseMount& wanted) = 0;
 };
 
@@ -46,6 +47,7 @@ class KernelFusePrograms final : public FusePrograms {
 
  private:
   bool tells_;
+  UniqueFd claim_;  // a lock on an image file, for as long as this lives
   UniqueFd words_;  // what the program says, open for as long as it may write there
 };
 

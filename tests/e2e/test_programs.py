@@ -94,6 +94,18 @@ def make_nodes(root):
     return path
 
 
+def make_foreign(root):
+    """/foreign: a program and a directory of an owner that a container has not."""
+    path = root / "foreign"
+    (path / "deep").mkdir(parents=True)
+    (path / "deep" / "program").touch()
+    (path / "deep" / "program").chmod(0o6755)
+    bundle.give_to(path, 50_000)
+    mine = root / "mine"
+    mine.touch()
+    return mine
+
+
 def add_member(archive, name, data=b""):
     """A directory, or a file that holds `data`; /dev/null where that is None."""
     member = tarfile.TarInfo(name)
@@ -191,6 +203,14 @@ def scheduled(script):
 
 # chrt prints a number that is not the same twice.
 SHOW_POLICY = """sh -c 'chrt -p $$ | sed "s/pid [0-9]*/pid/"'"""
+
+CHOWN = {"emulate": "chown", "options": {"mode": "perform"}}
+
+PROGRAMS |= {
+    f"chown-of-{name}": Program(f"{program} -R 5:6 /foreign && cd /foreign && {LIST}",
+                                rules=(CHOWN,), prepare=make_foreign)
+    for name, program in [("coreutils", "/usr/bin/chown"), ("busybox", "/bin/busybox chown")]
+}
 
 PROGRAMS |= {
     "chrt-fifo": scheduled(f"/usr/bin/chrt -f 10 {SHOW_POLICY}"),

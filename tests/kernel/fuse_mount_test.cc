@@ -127,6 +127,57 @@ TEST_F(FuseMountTest, EndsWithItsSandbox) {
   EXPECT_TRUE(becomes_clean()) << "written out";
 }
 
+// The program of the mount before may still be writing.
+void mount_again_and_again(Checks& checks, const std::string& source, const std::string& at) {
+  for (int round = 0; round < 10; ++round) {
+    const std::string number = std::to_string(round);
+    checks.expect_ok(::mount(source.c_str(), at.c_str(), "ext4", 0, ""), "mount " + number);
+    const std::string path = at + "/round" + number;
+    ::close(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    checks.expect_ok(::umount2(at.c_str(), 0), "umount " + number);
+  }
+}
+
+// Each has an image of its own: of what is written to the file a loop device may know nothing.
+TEST_F(FuseMountTest, AFileCanBeMountedAgainAtOnce) {
+  EXPECT_EQ(run_in_sandbox(
+                options(),
+                [&](Checks& checks) { mount_again_and_again(checks, image_.file(), place()); }),
+            "");
+  EXPECT_TRUE(becomes_clean());
+}
+
+TEST_F(FuseMountTest, ADeviceCanBeMountedAgainAtOnce) {
+  const Body body = [&](Checks& checks) {
+    mount_again_and_again(checks, image_.device(), place());
+  };
+  EXPECT_EQ(run_natively(body), "");
+  EXPECT_EQ(run_in_sandbox(options(), body), "");
+  EXPECT_TRUE(becomes_clean());
+}
+
+void mount_twice(Checks& checks, const std::string& source, const std::string& at,
+                 const std::string& other) {
+  const auto mount = [&](const std::string& place, unsigned long flags) {
+    return ::mount(source.c_str(), place.c_str(), "ext4", flags, "norecovery");
+  };
+  checks.expect_ok(mount(at, 0), "mount");
+  checks.expect_errno(mount(other, MS_RDONLY), EBUSY, "the second");
+  checks.expect_ok(::umount2(at.c_str(), 0), "umount");
+  checks.expect_ok(mount(other, MS_RDONLY), "it is free");
+}
+
+TEST_F(FuseMountTest, NeitherAFileNorADeviceHasTwoPrograms) {
+  const std::string other = directory_.file("other");
+  ASSERT_EQ(::mkdir(other.c_str(), 0755), 0);
+  for (const std::string& source : {image_.file(), image_.device()}) {
+    EXPECT_EQ(run_in_sandbox(options(),
+                             [&](Checks& checks) { mount_twice(checks, source, place(), other); }),
+              "")
+        << source;
+  }
+}
+
 long as_user(uid_t user, const char* path, int mode) {
   return forked([&] {
     if (::setresgid(user, user, user) != 0 || ::setresuid(user, user, user) != 0) return -1;
@@ -155,8 +206,7 @@ TEST_F(FuseMountTest, OpensAnImageWithTheCallersRights) {
   ASSERT_EQ(::chmod(image_.file().c_str(), 0444), 0);
   const auto mount = [&](unsigned long flags) {
     return forked([&, flags] {
-      if (!set_capability(CAP_DAC_OVERRIDE, false) ||
-          !set_capability(CAP_DAC_READ_SEARCH, false)) {
+      if (!set_capability(CAP_DAC_OVERRIDE, false) || !set_capability(CAP_DAC_READ_SEARCH, false)) {
         return -1;
       }
       return ::mount(image_.file().c_str(), place().c_str(), "ext4", flags, "norecovery");
