@@ -132,7 +132,8 @@ void mount_again_and_again(Checks& checks, const std::string& source, const std:
   for (int round = 0; round < 10; ++round) {
     const std::string number = std::to_string(round);
     checks.expect_ok(::mount(source.c_str(), at.c_str(), "ext4", 0, ""), "mount " + number);
-    const std::string path = at + "/round" + number;
+    std::string path = at;
+    path.append("/round").append(number);
     ::close(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     checks.expect_ok(::umount2(at.c_str(), 0), "umount " + number);
   }
