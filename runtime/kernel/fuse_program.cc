@@ -108,16 +108,17 @@ std::string options_of(const FuseMount& wanted) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // To mount, and to open a source that the caller, but not the sandbox's root by itself, may.
+  if (!keep_over_exec(1ULL << CAP_SYS_ADMIN | 1ULL << CAP_DAC_OVERRIDE) ||
+      !filter_program_calls()) {
+    ::_exit(1);
+  }
+  // Last: there may be no memory for us within them.
   for (const auto& [resource, most] : kLimits) {
     rlimit limit{};
     if (::getrlimit(resource, &limit) != 0) ::_exit(1);
     limit.rlim_cur = limit.rlim_max = std::min(limit.rlim_max, most);
     if (::setrlimit(resource, &limit) != 0) ::_exit(1);
-  }
-  // To mount, and to open a source that the caller, but not the sandbox's root by itself, may.
-  if (!keep_over_exec(1ULL << CAP_SYS_ADMIN | 1ULL << CAP_DAC_OVERRIDE) ||
-      !filter_program_calls()) {
-    ::_exit(1);
   }
   ::execvp(argv.front(), argv.data());
   ::_exit(errno == ENOENT ? kNoSuchProgram : 1);
