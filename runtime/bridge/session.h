@@ -1,6 +1,7 @@
 // One plugin of one sandbox: from the worker's socket to the plugin's stream and back.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -74,6 +75,7 @@ class Session {
   Link link_;
   grpc::ClientContext* context_ = nullptr;  // of the stream there is
 
+  std::atomic<bool> is_answering_{false};
   std::mutex write_mutex_;
   Stream* stream_ = nullptr;
   std::uint32_t stream_epoch_ = 0;
