@@ -80,6 +80,7 @@ bool obey(const ToBridge& message, std::vector<UniqueFd> fds, const std::vector<
       session.use_connection(std::move(fds.front()));
       return true;
     case ToBridge::Kind::kWorker:
+      workers.add();  // for each of its two threads
       workers.add();
       session.use_worker(std::move(fds.front()));
       return true;

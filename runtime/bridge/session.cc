@@ -1,9 +1,14 @@
 #include "bridge/session.h"
 
+#include <fcntl.h>
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 
+#include <array>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/pass_fd.h"
@@ -16,6 +21,7 @@ namespace remote = emulators::remote;
 
 constexpr int kMostMessageBytes = 4 << 20;
 constexpr int kMostMetadataBytes = 8 << 10;
+constexpr int kWindowBytes = 1 << 20;
 constexpr std::chrono::seconds kDescribePatience{5};
 
 std::shared_ptr<grpc::Channel> channel_over(UniqueFd connection) {
@@ -23,13 +29,19 @@ std::shared_ptr<grpc::Channel> channel_over(UniqueFd connection) {
   arguments.SetMaxReceiveMessageSize(kMostMessageBytes);
   arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // Of no use on one machine, and a ping and a window update beside every message.
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kWindowBytes);
   return grpc::CreateCustomInsecureChannelFromFd("plugin", connection.release(), arguments);
 }
 
 }  // namespace
 
 Session::Session(const Settings& settings, std::string plugin, Events events)
-    : settings_(settings), plugin_(std::move(plugin)), events_(std::move(events)) {
+    : settings_(settings),
+      plugin_(std::move(plugin)),
+      events_(std::move(events)),
+      looks_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   std::thread([this] { serve(); }).detach();
 }
 
@@ -46,11 +58,11 @@ void Session::use_worker(UniqueFd socket) {
     const std::lock_guard lock(mutex_);
     link_ = link;
     if (is_absent_) tell(link, remote::Lost{});
-    // Another worker knows nothing of this one's calls: the stream begins anew.
-    if (context_ != nullptr) context_->TryCancel();
     changed_.notify_all();
   }
-  std::thread([this, link = std::move(link)] { carry(link); }).detach();
+  // Another worker knows nothing of this one's calls: the stream begins anew.
+  look_again();
+  for (int turn = 0; turn < 2; ++turn) std::thread([this, link] { carry(link); }).detach();
 }
 
 void Session::note_absent() {
@@ -74,8 +86,10 @@ void Session::serve() {
       connection = std::move(connection_);
       is_connected_ = true;
     }
+    // To be watched: nobody reads from the stream while there is no call.
+    const UniqueFd watched(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
     const auto stub = v1::Emulator::NewStub(channel_over(std::move(connection)));
-    while (serve_connection(*stub)) {
+    while (serve_connection(*stub, watched.get())) {
     }
     const std::lock_guard lock(mutex_);
     is_connected_ = false;
@@ -84,39 +98,51 @@ void Session::serve() {
   }
 }
 
-bool Session::serve_connection(Stub& stub) {
+bool Session::serve_connection(Stub& stub, int connection) {
   remote::Described described;
   if (!describe(stub, described)) return false;
-  grpc::ClientContext context;
   Link link;
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return link_ != nullptr; });
     link = link_;
-    context_ = &context;
   }
-  const auto stream = stub.Serve(&context);
+  grpc::ClientContext context;
+  const auto exchange = std::make_shared<Exchange>(stub.Serve(&context));
   v1::ServeRequest first;
   describe_container(settings_, *first.mutable_container());
-  bool is_there = stream->Write(first);
-  if (is_there) {
+  if (exchange->write(first)) {
     {
-      const std::lock_guard lock(write_mutex_);
-      stream_ = stream.get();
-      stream_epoch_ = described.epoch;
+      const std::lock_guard lock(mutex_);
+      exchange_ = exchange;
+      exchange_epoch_ = described.epoch;
     }
     tell(link, described);
     events_.serving();
-    read_answers(*stream, link);
-    context.TryCancel();  // for a write that waits for room
-    const std::lock_guard lock(write_mutex_);
-    stream_ = nullptr;
+    wait_for_end(connection, link, *exchange);
   }
-  static_cast<void>(stream->Finish());
+  context.TryCancel();
+  exchange->finish();
   const std::lock_guard lock(mutex_);
-  context_ = nullptr;
-  // Ended by use_worker(), and not by the plugin.
+  exchange_.reset();
+  // Ended by another worker, and not by the plugin.
   return link != link_;
+}
+
+void Session::wait_for_end(int connection, const Link& link, const Exchange& exchange) {
+  for (;;) {
+    std::array<pollfd, 2> looks{pollfd{.fd = connection, .events = POLLRDHUP, .revents = 0},
+                                pollfd{.fd = looks_.get(), .events = POLLIN, .revents = 0}};
+    static_cast<void>(::poll(looks.data(), looks.size(), -1));
+    eventfd_t count = 0;
+    static_cast<void>(::eventfd_read(looks_.get(), &count));
+    const std::lock_guard lock(mutex_);
+    if (looks[0].revents != 0 || link_ != link || exchange.is_broken()) return;
+  }
+}
+
+void Session::look_again() {
+  static_cast<void>(::eventfd_write(looks_.get(), 1));
 }
 
 bool Session::describe(Stub& stub, remote::Described& described) {
@@ -142,18 +168,12 @@ bool Session::describe(Stub& stub, remote::Described& described) {
   return true;
 }
 
-void Session::read_answers(Stream& stream, const Link& link) {
-  v1::ServeResponse response;
-  while (stream.Read(&response)) {
-    auto translated = translate(response);
-    if (translated) {
-      tell(link, translated->answer, translated->file.get());
-      continue;
-    }
-    events_.says("plugin " + plugin_ +
-                 " gave a wrong answer, its caller gets EIO: " + translated.error().message);
-    tell(link, remote::Answer{.id = response.id(), .given = Errno{EIO}, .writes = {}});
-  }
+void Session::give(const v1::ServeResponse& response, const Link& link) const {
+  auto translated = translate(response);
+  if (translated) return tell(link, translated->answer, translated->file.get());
+  events_.says("plugin " + plugin_ +
+               " gave a wrong answer, its caller gets EIO: " + translated.error().message);
+  tell(link, remote::Answer{.id = response.id(), .given = Errno{EIO}, .writes = {}});
 }
 
 void Session::carry(const Link& link) {
@@ -165,30 +185,37 @@ void Session::carry(const Link& link) {
       events_.says(message.error().message);
       break;
     }
-    carry_one(*message);
+    carry_one(*message, link);
   }
   {
     const std::lock_guard lock(mutex_);
-    if (link_ == link) {
-      link_.reset();
-      if (context_ != nullptr) context_->TryCancel();
-    }
+    if (link_ == link) link_.reset();
   }
+  look_again();
   events_.worker_left();
 }
 
-void Session::carry_one(const remote::ToBridge& message) {
+void Session::carry_one(const remote::ToBridge& message, const Link& link) {
+  std::shared_ptr<Exchange> exchange;
+  std::uint32_t epoch = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    exchange = exchange_;
+    epoch = exchange_epoch_;
+  }
+  if (exchange == nullptr) return;
   v1::ServeRequest request;
-  const auto* const call = std::get_if<remote::Call>(&message);
-  if (call != nullptr) {
+  bool is_whole = true;
+  if (const auto* call = std::get_if<remote::Call>(&message)) {
+    if (call->epoch != epoch) return;
     write_call(*call, *request.mutable_call());
+    is_whole =
+        exchange->ask(request, [&](const v1::ServeResponse& response) { give(response, link); });
   } else {
     request.set_cancelled(std::get<remote::Cancelled>(message).id);
+    is_whole = exchange->write(request);
   }
-  const std::lock_guard lock(write_mutex_);
-  if (stream_ == nullptr || (call != nullptr && call->epoch != stream_epoch_)) return;
-  // A stream that fails ends the reading of answers, which tells the worker.
-  static_cast<void>(stream_->Write(request));
+  if (!is_whole) look_again();
 }
 
 void Session::tell(const Link& link, const remote::FromBridge& message, int fd) const {

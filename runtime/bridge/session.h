@@ -11,18 +11,19 @@
 #include <thread>
 
 #include "base/unique_fd.h"
+#include "bridge/exchange.h"
 #include "bridge/settings.h"
 #include "emulators/remote_call.h"
 #include "sidecall/v1/emulator.grpc.pb.h"
 
 namespace sidecall::bridge {
 
-// Two threads, each in one blocking wait: one carries calls to the plugin, the other its answers to
-// the worker. A plugin that takes no more calls holds up its own socket, and so nothing else.
-// Nothing is kept here: what a stream that breaks had taken is the worker's to know.
+// One thread sees connections come and go; two take turns at the worker's socket, so that while one
+// waits for an answer the other waits for the next call. A plugin that takes no more calls holds up
+// its own socket, and so nothing else. Nothing is kept here: what a stream that breaks had taken is
+// the worker's to know.
 //
-// One mutex guards what the two and the control thread share; another one the writing end of the
-// stream, for as long as a write lasts.
+// One mutex guards what they and the control thread share.
 class Session {
  public:
   // Called on a thread of the session's.
@@ -48,23 +49,26 @@ class Session {
 
  private:
   using Stub = v1::Emulator::Stub;
-  using Stream = grpc::ClientReaderWriter<v1::ServeRequest, v1::ServeResponse>;
   // The worker's socket, for as long as anybody uses it.
   using Link = std::shared_ptr<const UniqueFd>;
 
-  void serve();                  // the thread of answers
-  void carry(const Link& link);  // that of calls, one for each link
+  void serve();                  // the first thread
+  void carry(const Link& link);  // two for each link
   // False once the connection is of no use.
-  [[nodiscard]] bool serve_connection(Stub& stub);
+  [[nodiscard]] bool serve_connection(Stub& stub, int connection);
   [[nodiscard]] bool describe(Stub& stub, emulators::remote::Described& described);
-  void read_answers(Stream& stream, const Link& link);
-  void carry_one(const emulators::remote::ToBridge& message);
+  // Until the connection, the stream or the worker has gone.
+  void wait_for_end(int connection, const Link& link, const Exchange& exchange);
+  void look_again();  // wakes it
+  void carry_one(const emulators::remote::ToBridge& message, const Link& link);
+  void give(const v1::ServeResponse& response, const Link& link) const;
   void tell(const Link& link, const emulators::remote::FromBridge& message, int fd = -1) const;
 
   const Settings& settings_;
   const std::string plugin_;
   const Events events_;
-  std::uint32_t epoch_ = 0;  // the answers' thread's own
+  const UniqueFd looks_;     // eventfd: look_again()
+  std::uint32_t epoch_ = 0;  // the first thread's own
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -72,11 +76,8 @@ class Session {
   bool is_connected_ = false;  // one is in use
   bool is_absent_ = false;
   Link link_;
-  grpc::ClientContext* context_ = nullptr;  // of the stream there is
-
-  std::mutex write_mutex_;
-  Stream* stream_ = nullptr;
-  std::uint32_t stream_epoch_ = 0;
+  std::shared_ptr<Exchange> exchange_;  // with the plugin, of the description exchange_epoch_
+  std::uint32_t exchange_epoch_ = 0;
 };
 
 }  // namespace sidecall::bridge

@@ -139,12 +139,16 @@ constexpr std::array kNotForPrograms = {SCMP_SYS(ptrace),           SCMP_SYS(bpf
                                         SCMP_SYS(pidfd_getfd),      SCMP_SYS(process_vm_readv),
                                         SCMP_SYS(process_vm_writev)};
 // What gRPC waits and asks with, and memory to hand on.
-constexpr std::array kCarrying = {
-    SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl),   SCMP_SYS(epoll_wait),   SCMP_SYS(epoll_pwait),
-    SCMP_SYS(pipe2),         SCMP_SYS(getsockname), SCMP_SYS(getpeername),  SCMP_SYS(getsockopt),
-    SCMP_SYS(setsockopt),    SCMP_SYS(shutdown),    SCMP_SYS(memfd_create), SCMP_SYS(fchmod),
-    SCMP_SYS(prctl),         SCMP_SYS(uname),       SCMP_SYS(sysinfo),      SCMP_SYS(fstat),
-    SCMP_SYS(nanosleep),     SCMP_SYS(gettimeofday)};
+constexpr std::array kCarrying = {SCMP_SYS(epoll_create1),  SCMP_SYS(epoll_ctl),
+                                  SCMP_SYS(epoll_wait),     SCMP_SYS(epoll_pwait),
+                                  SCMP_SYS(pipe2),          SCMP_SYS(getsockname),
+                                  SCMP_SYS(getpeername),    SCMP_SYS(getsockopt),
+                                  SCMP_SYS(setsockopt),     SCMP_SYS(shutdown),
+                                  SCMP_SYS(memfd_create),   SCMP_SYS(fchmod),
+                                  SCMP_SYS(prctl),          SCMP_SYS(uname),
+                                  SCMP_SYS(sysinfo),        SCMP_SYS(fstat),
+                                  SCMP_SYS(nanosleep),      SCMP_SYS(gettimeofday),
+                                  SCMP_SYS(sched_getparam), SCMP_SYS(sched_getscheduler)};
 
 struct Release {
   void operator()(void* filter) const { ::seccomp_release(filter); }

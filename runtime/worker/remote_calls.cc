@@ -44,6 +44,7 @@ RemoteCalls::RemoteCalls(const Dispatcher& dispatcher, const Statistics& statist
       pool_(pool),
       arm_(std::move(arm)),
       plugins_(program_.plugins.size()),
+      blocked_(program_.plugins.size()),
       // Beyond all that a worker before us has used.
       next_id_(now_ns()) {}
 
@@ -186,17 +187,18 @@ void RemoteCalls::insert(Entry entry) {
 }
 
 void RemoteCalls::send(Entry& entry) {
-  Plugin& plugin = plugins_[entry.plugin()];
+  const Plugin& plugin = plugins_[entry.plugin()];
   const bool is_prepared = entry.described != nullptr && entry.described == plugin.described;
-  if (plugin.state != Plugin::State::kPresent || plugin.is_blocked || !is_prepared) return;
+  if (plugin.state != Plugin::State::kPresent || blocked_[entry.plugin()] || !is_prepared) return;
   if (entry.slot != nullptr) entry.slot->acting = 1;
   entry.is_sent = ::send(plugin.socket, entry.message.data(), entry.message.size(),
                          MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
   if (entry.is_sent) return;
   if (entry.slot != nullptr) entry.slot->acting = 0;
   // Any other failure is an end of the socket, which the remote thread sees.
-  plugin.is_blocked = errno == EAGAIN;
-  if (plugin.is_blocked) arm_(kAtOnce);
+  if (errno != EAGAIN) return;
+  blocked_[entry.plugin()] = true;
+  arm_(kAtOnce);
 }
 
 void RemoteCalls::cancel(const Entry& entry) {
@@ -268,7 +270,7 @@ void RemoteCalls::settle(std::uint32_t plugin, Plugin::State state) {
     Plugin& its = plugins_[plugin];
     its.state = state;
     its.described.reset();
-    its.is_blocked = false;
+    blocked_[plugin] = false;
     if (state == Plugin::State::kUnknown) its.socket = -1;
     for (Entry& entry : extract([&](const Entry& each) { return each.plugin() == plugin; })) {
       if (entry.is_sent) statistics_.header().remote_lost.fetch_add(1, std::memory_order_relaxed);
@@ -402,14 +404,9 @@ void RemoteCalls::expire(std::uint64_t now) {
   }
 }
 
-bool RemoteCalls::is_blocked(std::uint32_t plugin) const {
-  const std::lock_guard lock(mutex_);
-  return plugins_[plugin].is_blocked;
-}
-
 void RemoteCalls::send_waiting(std::uint32_t plugin) {
   const std::lock_guard lock(mutex_);
-  plugins_[plugin].is_blocked = false;
+  blocked_[plugin] = false;
   for (auto& [id, entry] : entries_) {
     if (entry.plugin() == plugin && !entry.is_sent) send(entry);
   }

@@ -2,6 +2,7 @@
 // becomes of the ones when the others come and go.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -64,7 +65,7 @@ class RemoteCalls {
   // Ends what is late, and arms for the next.
   void expire(std::uint64_t now_ns);
   // Its socket took no more: it is to be watched for room, and then to be given what waits.
-  [[nodiscard]] bool is_blocked(std::uint32_t plugin) const;
+  [[nodiscard]] bool is_blocked(std::uint32_t plugin) const { return blocked_[plugin]; }
   void send_waiting(std::uint32_t plugin);
 
   [[nodiscard]] std::size_t in_flight() const;
@@ -75,7 +76,6 @@ class RemoteCalls {
   struct Plugin {
     enum class State : std::uint8_t { kUnknown, kAbsent, kPresent };
     int socket = -1;
-    bool is_blocked = false;
     State state = State::kUnknown;
     std::shared_ptr<const emulators::remote::Described> described;
   };
@@ -138,7 +138,8 @@ class RemoteCalls {
 
   mutable std::mutex mutex_;
   std::vector<Plugin> plugins_;
-  Entries entries_;  // in the order of their beginning
+  std::vector<std::atomic<bool>> blocked_;  // by plugin; looked at without the mutex
+  Entries entries_;                         // in the order of their beginning
   Id next_id_;
   std::uint64_t armed_ns_ = 0;
 };
