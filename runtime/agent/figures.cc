@@ -51,6 +51,7 @@ void Figures::add(const worker::Statistics& statistics, std::uint64_t times) {
   stale += times * header.stale.load(kRelaxed);
   unrouted += times * header.unrouted.load(kRelaxed);
   poisonous += times * header.poisonous.load(kRelaxed);
+  refused += times * header.refused.load(kRelaxed);
   restarts += times * header.restarts.load(kRelaxed);
 }
 

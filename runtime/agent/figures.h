@@ -33,6 +33,7 @@ struct Figures {
   std::uint64_t stale = 0;
   std::uint64_t unrouted = 0;
   std::uint64_t poisonous = 0;
+  std::uint64_t refused = 0;
   std::uint64_t restarts = 0;
 
   void add(const worker::Statistics& statistics) { add(statistics, 1); }

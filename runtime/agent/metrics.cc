@@ -103,6 +103,9 @@ void describe_calls(const Figures& sum, std::vector<MetricFamily>& families) {
   families.push_back(one_counter("sidecall_poisonous_calls_total",
                                  "Calls answered with EIO because workers died of them.",
                                  sum.poisonous));
+  families.push_back(one_counter("sidecall_refused_calls_total",
+                                 "Calls beyond their policy's limits, answered with EAGAIN.",
+                                 sum.refused));
   families.push_back(one_counter("sidecall_worker_restarts_total",
                                  "Workers that died and were replaced.", sum.restarts));
 }
