@@ -52,6 +52,9 @@ void Figures::add(const worker::Statistics& statistics, std::uint64_t times) {
   unrouted += times * header.unrouted.load(kRelaxed);
   poisonous += times * header.poisonous.load(kRelaxed);
   refused += times * header.refused.load(kRelaxed);
+  remote_late += times * header.remote_late.load(kRelaxed);
+  remote_lost += times * header.remote_lost.load(kRelaxed);
+  remote_unknown += times * header.remote_unknown.load(kRelaxed);
   restarts += times * header.restarts.load(kRelaxed);
 }
 
