@@ -51,6 +51,10 @@ void Figures::add(const worker::Statistics& statistics, std::uint64_t times) {
   stale += times * header.stale.load(kRelaxed);
   unrouted += times * header.unrouted.load(kRelaxed);
   poisonous += times * header.poisonous.load(kRelaxed);
+  refused += times * header.refused.load(kRelaxed);
+  remote_late += times * header.remote_late.load(kRelaxed);
+  remote_lost += times * header.remote_lost.load(kRelaxed);
+  remote_unknown += times * header.remote_unknown.load(kRelaxed);
   restarts += times * header.restarts.load(kRelaxed);
 }
 

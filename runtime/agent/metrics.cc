@@ -103,6 +103,17 @@ void describe_calls(const Figures& sum, std::vector<MetricFamily>& families) {
   families.push_back(one_counter("sidecall_poisonous_calls_total",
                                  "Calls answered with EIO because workers died of them.",
                                  sum.poisonous));
+  families.push_back(one_counter("sidecall_refused_calls_total",
+                                 "Calls beyond their policy's limits, answered with EAGAIN.",
+                                 sum.refused));
+  families.push_back(one_counter("sidecall_plugin_late_calls_total",
+                                 "Calls that a plugin did not answer within their deadline.",
+                                 sum.remote_late));
+  families.push_back(one_counter("sidecall_plugin_lost_calls_total",
+                                 "Calls that were at a plugin when it went.", sum.remote_lost));
+  families.push_back(one_counter("sidecall_plugin_unknown_answers_total",
+                                 "Answers of plugins to calls that nobody waits in.",
+                                 sum.remote_unknown));
   families.push_back(one_counter("sidecall_worker_restarts_total",
                                  "Workers that died and were replaced.", sum.restarts));
 }

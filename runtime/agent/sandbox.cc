@@ -305,6 +305,11 @@ void Sandbox::set_program(emulators::Program program, Ready ready) {
   if (state_ != SandboxState::kServing || worker_ == nullptr || !worker_ready_ || program_set_) {
     return ready(failure("its worker is being started or ended just now; try again"));
   }
+  if (program.plugins != record_.program.plugins) {
+    return ready(
+        failure("it names other plugins than the sandbox's bridge was started for; start the "
+                "container again"));
+  }
   if (const auto asked = worker_->retire(); !asked) return ready(asked);
   next_program_ = std::move(program);
   program_set_ = std::move(ready);

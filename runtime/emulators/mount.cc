@@ -136,7 +136,12 @@ class MountEmulator final : public Emulator {
   }
 
   StepWords describe(const Step& step) const override {
-    if (step.numbers[kWhat] == kDropAside || step.texts.size() < 2) return {};
+    if (step.numbers[kWhat] == kDropAside || step.numbers[kWhat] == kDropNode) return {};
+    if (step.numbers[kWhat] == kMakeNode) {
+      return {.what = "device b " + std::to_string(gnu_dev_major(step.numbers[1])) + ":" +
+                      std::to_string(gnu_dev_minor(step.numbers[1])) + " opened for a program"};
+    }
+    if (step.texts.size() < 2) return {.what = "mount"};
     return {.what = "mount of " + step.texts[0] + " from " + step.texts[1]};
   }
 

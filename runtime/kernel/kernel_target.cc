@@ -204,7 +204,13 @@ SysResult<void> KernelTarget::write(std::uint64_t address, std::span<const std::
 }
 
 SysResult<Credentials> KernelTarget::credentials() {
-  return look([](const auto& its) { return its.credentials(); });
+  if (credentials_) {
+    if (!listener_.is_waiting(id_)) return sys_failure(ESRCH);
+    return *credentials_;
+  }
+  auto found = look([](const auto& its) { return its.credentials(); });
+  if (found) credentials_ = *found;
+  return found;
 }
 
 SysResult<bool> KernelTarget::in_sandbox_user_namespace() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "kernel/listener.h"
@@ -76,6 +77,8 @@ class KernelTarget final : public Target {
   ThreadCache& threads_;
   std::uint64_t id_;
   pid_t tid_;
+  // Nobody but the thread itself changes them, and that waits.
+  std::optional<Credentials> credentials_;
   const ThreadDirectory* directory_ = nullptr;  // in threads_; pinned once it is not null
 };
 

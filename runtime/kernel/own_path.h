@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <string>
@@ -19,13 +20,14 @@ namespace sidecall::kernel {
 }
 
 // What the kernel calls the file, as seen from the calling thread's root: a path, where it has one.
+// `proc` is a descriptor of /proc. By the process, whose threads share their descriptors, because
+// that is the shorter way.
 [[nodiscard]] inline SysResult<std::string> own_name(int proc, int file) {
-  std::string name(PATH_MAX, '\0');
-  const std::string link = "thread-self/fd/" + std::to_string(file);
+  std::array<char, PATH_MAX> name;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
+  const std::string link = "self/fd/" + std::to_string(file);
   const ssize_t size = ::readlinkat(proc, link.c_str(), name.data(), name.size());
   if (size < 0) return sys_failure(errno);
-  name.resize(static_cast<std::size_t>(size));
-  return name;
+  return std::string(name.data(), static_cast<std::size_t>(size));
 }
 
 }  // namespace sidecall::kernel

@@ -34,14 +34,14 @@ def test_policy_samples_are_valid(programs, work, document, text):
 
 
 def test_the_policy_without_a_container_works(programs):
-    [(_, text)] = [each for each in blocks("sh") if "sidecall run" in each[1]]
+    [(_, text)] = [each for each in blocks("sh") if "old.json" in each[1]]
     outcome = run(programs, "sh", "-e", input=text)
     assert (outcome.returncode, outcome.stdout) == (0, "5.10.0\n"), outcome.stderr
 
 
 def test_every_command_that_is_shown_exists(programs):
     shown = {match for _, text in blocks("sh")
-             for match in re.findall(r"^sidecall (\w+(?: (?:add|remove|compile))?)", text, re.M)}
+             for match in re.findall(r"^sidecall (\w+(?: (?:add|remove|compile|record|set))?)", text, re.M)}
     assert {"run", "ls", "stats", "doctor", "bundle add"} <= shown
     for command in shown:
         assert run(programs, "sidecall", *command.split(), "--help").returncode == 0, command
