@@ -47,10 +47,10 @@ GOOD = [
     {"rules": [{"emulate": "mount", "options": {"filesystems": ["ext4", "tmpfs: size,mode"],
                                                "devices": ["b 7:*"], "callers": "root"}},
                {"emulate": "umount", "options": {"callers": "root"}},
-               {"emulate": "mount", "options": {"filesystems": ["ext4: ro"], "shift": False,
-                                               "fuse": ["ext4: fuse2fs -o fakeroot"]}},
                {"emulate": "sched", "options": {"policies": ["rr"], "max_priority": 9,
                                                "min_nice": -5, "realtime_io": True}}]},
+    {"rules": [{"emulate": "mount", "options": {"filesystems": ["ext4: ro"], "shift": False,
+                                               "fuse": ["ext4: fuse2fs -o fakeroot"]}}]},
     {"rules": [{"syscalls": ["sync", "syncfs"], "return": -4096}]},
     {"rules": [{"syscalls": ["sync"], "return": 2**63 - 1}]},
     {"rules": [{"syscalls": ["swapon"], "log": True}, {"syscalls": ["acct"], "kill": "thread"}]},
@@ -67,6 +67,8 @@ GOOD = [
 ]
 BAD = [
     [],
+    *({"rules": [{"emulate": "mount", "options": {"filesystems": ["ext4", "tmpfs"], "fuse": fuse}}]}
+      for fuse in ["ext4: fuse2fs", ["ext4"], ["ext4: "], ["tmpfs: x"], ["ext4: ./fuse2fs"]]),
     {},
     {"rules": {}},
     {"rules": [], "unknown": 1},
