@@ -97,7 +97,8 @@ class Target {
   [[nodiscard]] virtual SysResult<UniqueFd> descriptor(int number) = 0;
   // The path of the working directory below the thread's root: for people, not to be opened.
   [[nodiscard]] virtual SysResult<std::string> working_directory_name() = 0;
-  // As descriptor(), for a call that wants an open file: EBADF also where the thread's is of O_PATH.
+  // As descriptor(), for a call that wants an open file: EBADF also where the thread's is of
+  // O_PATH.
   [[nodiscard]] virtual SysResult<UniqueFd> open_descriptor(int number) = 0;
 };
 
