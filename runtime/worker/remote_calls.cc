@@ -15,8 +15,6 @@ namespace {
 namespace remote = emulators::remote;
 using emulators::Verdict;
 
-constexpr std::uint64_t kAtOnce = 1;  // a time that is past
-
 std::uint64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);

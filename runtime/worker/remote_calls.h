@@ -37,8 +37,9 @@ class RemoteCalls {
   // More of them fail with the rule's errno.
   static constexpr std::size_t kMostInFlight = 256;
 
-  // Makes the remote thread call expire() at this CLOCK_MONOTONIC; 0: not. Called with the mutex
-  // held.
+  // Makes the remote thread call expire() at this CLOCK_MONOTONIC; 0: not; kAtOnce: look again, and
+  // leave the time as it is. Called with the mutex held.
+  static constexpr std::uint64_t kAtOnce = 1;
   using Arm = std::function<void(std::uint64_t ns)>;
 
   // All outlive it.

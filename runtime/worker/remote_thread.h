@@ -48,15 +48,18 @@ class RemoteThread {
   };
 
   RemoteThread(const Dispatcher& dispatcher, const Statistics& statistics, ActorPool& pool,
-               UniqueFd timer, OnBridgeLost on_bridge_lost);
+               UniqueFd timer, UniqueFd wake, OnBridgeLost on_bridge_lost);
+  void arm(std::uint64_t ns) const;
   void run();
   void take_new_links();
-  void read_timer();
   [[nodiscard]] std::vector<pollfd> poll_set() const;
   void look_at(std::uint32_t plugin, short events);
+  enum class Read : std::uint8_t { kNothing, kMessage, kNonsense };  // the last: also its end
+  [[nodiscard]] Read read_one(std::uint32_t plugin);
   void lose(std::uint32_t plugin);
 
-  UniqueFd timer_;  // armed by calls_, and at once for what is new here
+  const UniqueFd timer_;  // the next deadline
+  const UniqueFd wake_;   // eventfd: something is new
   const OnBridgeLost on_bridge_lost_;
   RemoteCalls calls_;
   std::vector<Link> links_;  // by plugin; the thread's own

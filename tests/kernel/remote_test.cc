@@ -330,12 +330,11 @@ TEST_F(RemoteTest, AnotherWorkerAsksAgain) {
       ASSERT_TRUE(worker.add_listener(listener, 1, child, child));
       Bridge second(worker, 2);
       second.say(described);
-      if (!again) break;
+      if (!again) return wait_for_exit(child);
       const auto repeated = second.next_call();
       was_asked_twice = repeated.syscall == first.syscall && repeated.tid == first.tid;
       second.say(answer(repeated.id, emulators::Value{77}));
     }
-    wait_for_exit(child);
   };
   EXPECT_EQ(run_in_sandbox(options,
                            [](Checks& checks) {
