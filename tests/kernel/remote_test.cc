@@ -313,10 +313,7 @@ TEST_F(RemoteTest, AnotherWorkerAsksAgain) {
     auto repeatable = shape("getppid", {});
     repeatable.repeatable = true;
     const remote::Described described{1, {repeatable, shape("uname", {})}};
-    for (const bool again : {true, false}) {
-      Bridge bridge(worker, 1);
-      bridge.say(described);
-      const auto first = bridge.next_call();
+    const auto replace_worker = [&] {
       ::kill(worker.pid(), SIGKILL);
       ::waitpid(worker.pid(), nullptr, 0);
       auto next = worker::WorkerProcess::launch({.worker_path = SIDECALL_WORKER,
@@ -328,13 +325,21 @@ TEST_F(RemoteTest, AnotherWorkerAsksAgain) {
       worker = std::move(*next);
       ASSERT_TRUE(worker.receive_report());
       ASSERT_TRUE(worker.add_listener(listener, 1, child, child));
-      Bridge second(worker, 2);
-      second.say(described);
-      if (!again) return wait_for_exit(child);
-      const auto repeated = second.next_call();
-      was_asked_twice = repeated.syscall == first.syscall && repeated.tid == first.tid;
-      second.say(answer(repeated.id, emulators::Value{77}));
-    }
+    };
+    Bridge bridge(worker, 1);
+    bridge.say(described);
+    const auto first = bridge.next_call();
+    replace_worker();
+    Bridge second(worker, 2);
+    second.say(described);
+    const auto repeated = second.next_call();
+    was_asked_twice = repeated.syscall == first.syscall && repeated.tid == first.tid;
+    second.say(answer(repeated.id, emulators::Value{77}));
+    EXPECT_EQ(second.next_call().syscall, "uname");
+    replace_worker();
+    Bridge third(worker, 3);
+    third.say(described);
+    wait_for_exit(child);
   };
   EXPECT_EQ(run_in_sandbox(options,
                            [](Checks& checks) {
