@@ -23,7 +23,7 @@ constexpr std::uint32_t kDefaultDeadlineMs = 1000;
 constexpr std::uint32_t kMostDeadlineMs = 3'600'000;
 
 std::string read_plugin(const Node& node) {
-  const std::string path = node.text();
+  std::string path = node.text();
   if (!path.starts_with('/') || path.size() >= sizeof(sockaddr_un::sun_path)) {
     node.reject("must be the absolute path of a Unix socket, of at most " +
                 std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " bytes");
