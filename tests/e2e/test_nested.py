@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import bundle
+from harness import bundle, shipped
 from harness.bundle import ALL_CAPABILITIES, Wish
 from harness.image import Image
 
-RULES = [
-    {"emulate": "mknod", "options": {"devices": ["c 1:3", "c 1:5"]}},
-    {"emulate": "mount",
-     "options": {"filesystems": ["ext4", "overlay: *", "proc", "tmpfs: *"], "devices": ["b 7:*"]}},
-    {"emulate": "umount"},
-    {"emulate": "xattr", "options": {"names": ["trusted.overlay.*"]}},
-]
+# With the image of a filesystem besides.
+RULES = shipped.rules("nested-containers", mount={"filesystems": ["ext4"], "devices": ["b 7:*"]})
 
 # What the inner container's first process does, and says.
 INNER = """set -e

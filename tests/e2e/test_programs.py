@@ -11,18 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import bundle
+from harness import bundle, shipped
 from harness.bundle import ALL_CAPABILITIES, FIRST_ID, MEBIBYTE, Wish
 from harness.program import Program
 
-DEVICES = ["c 1:3", "c 1:5", "c 1:7", "c 1:8", "c 1:9", "c 5:*", "b 7:0"]
-MKNOD = {"emulate": "mknod", "options": {"devices": DEVICES}}
-SCHED = {"emulate": "sched",
-         "options": {"policies": ["fifo", "rr"], "max_priority": 10, "min_nice": -5,
-                     "realtime_io": True}}
-XATTR = {"emulate": "xattr", "options": {"names": ["trusted.overlay.*"]}}
-
-MOUNT = {"emulate": "mount", "options": {"filesystems": ["overlay: *", "tmpfs: *"]}}
+# What builds images, and a block device among the nodes.
+BUILDING = shipped.rules("image-build", mknod={"devices": ["b 7:0"]})
 
 # Everything that matters of a tree, in one order.
 LIST = "find . | LC_ALL=C sort | xargs stat -c '%n %F %a %t:%T %u:%g'"
@@ -162,15 +156,15 @@ def buildah(driver, trees, proof):
                 pull oci:/image >/dev/null &&
             for tree in root/{trees}; do (cd $tree && {LIST}); done | LC_ALL=C sort >list &&
             grep -q '{proof}' list && cat list""",
-        rules=(MKNOD, XATTR, MOUNT), prepare=make_oci_image, same_off=True,
+        rules=shipped.rules("image-build"), prepare=make_oci_image, same_off=True,
         needs="/usr/bin/buildah")
 
 
 DEBOOTSTRAP = "/usr/share/debootstrap/functions"
 
 
-def making_nodes(script, **more):
-    return Program(script, rules=(MKNOD,), **more)
+def making_nodes(script, rules=BUILDING, **more):
+    return Program(script, rules=rules, **more)
 
 
 PROGRAMS = {
@@ -186,7 +180,8 @@ PROGRAMS = {
     # Its check that nodes work here, then its nodes.
     "debootstrap": making_nodes(
         f"""TARGET=$PWD CONTAINER=; . {DEBOOTSTRAP} && check_sane_mount "$TARGET" &&
-            mkdir dev && setup_devices_simple && {LIST}""", needs=DEBOOTSTRAP),
+            mkdir dev && setup_devices_simple && {LIST}""",
+        rules=shipped.rules("debootstrap"), needs=DEBOOTSTRAP),
     "tar-of-whiteouts": making_nodes(
         f"/usr/bin/tar xpf /layer.tar && {LIST}", prepare=make_whiteouts, same_off=True),
     "busybox-tar-of-whiteouts": making_nodes(
@@ -198,7 +193,7 @@ PROGRAMS = {
 
 def scheduled(script):
     """Of a caller that holds CAP_SYS_NICE."""
-    return Program(script, rules=(SCHED,), capabilities=tuple(ALL_CAPABILITIES))
+    return Program(script, rules=shipped.rules("legacy-realtime"), capabilities=tuple(ALL_CAPABILITIES))
 
 
 # chrt prints a number that is not the same twice.
@@ -220,8 +215,8 @@ PROGRAMS |= {
     "renice": scheduled("sh -c '/usr/bin/renice -n -5 -p $$ >/dev/null && /usr/bin/nice'"),
     "ionice": scheduled("/usr/bin/ionice -c 1 -n 2 /usr/bin/ionice"),
     "tar-of-a-layer": Program(
-        f"/usr/bin/tar --xattrs --xattrs-include='*' -xpf /layer.tar && {LIST}", rules=(XATTR,),
-        prepare=make_layer, look=overlay_attributes),
+        f"/usr/bin/tar --xattrs --xattrs-include='*' -xpf /layer.tar && {LIST}",
+        rules=shipped.rules("image-build"), prepare=make_layer, look=overlay_attributes),
 }
 
 

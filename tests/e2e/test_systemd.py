@@ -7,18 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from harness import bundle, cgroup, engines
+from harness import bundle, cgroup, engines, shipped
 from harness.bundle import ALL_CAPABILITIES, CAPABILITIES, Wish
 from harness.image import Image
 
 SYSTEMD = Path("/usr/lib/systemd/systemd")
 BOOTED = 7  # its status where it came to the end
-RULES = [
-    {"emulate": "mount",
-     "options": {"filesystems": ["ext4: *", "proc", "tmpfs: mode,size"], "devices": ["b 7:*"],
-                 "callers": "root"}},
-    {"emulate": "umount", "options": {"callers": "root"}},
-]
+RULES = shipped.rules("systemd-in-container",
+                      mount={"filesystems": ["ext4: *"], "devices": ["b 7:*"]})
 
 # What an image of a machine has in /etc/fstab.
 FSTAB = """tmpfs /tmp tmpfs mode=1777,size=1m,nofail 0 0
