@@ -291,7 +291,7 @@ SysResult<UniqueFd> KernelTarget::working_directory() {
 }
 
 SysResult<std::string> KernelTarget::working_directory_name() {
-  const auto root = look([](const auto& its) { return its.link("root"); });
+  auto root = look([](const auto& its) { return its.link("root"); });
   if (!root) return root;
   auto directory = look([](const auto& its) { return its.link("cwd"); });
   // Both as our own root has them.

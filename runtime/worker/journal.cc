@@ -37,6 +37,7 @@ JournalSlot* Journal::take(std::uint64_t tag) {
     slot.acting = 0;
     slot.queued = 0;
     slot.blame = 0;
+    slot.left = 0;
     slot.tag = tag;
     return &slot;
   }
@@ -60,7 +61,9 @@ void Journal::record(JournalSlot& slot, std::span<const std::byte> notification)
 
 void Journal::blame(bool by_itself) const {
   for (JournalSlot& slot : slots_.first(used_)) {
-    if (slot.id() != 0 && slot.is_begun()) slot.blame += by_itself ? 2 : 1;
+    if (slot.id() == 0) continue;
+    if (slot.is_begun()) slot.blame += by_itself ? 2 : 1;
+    slot.left = 1;
   }
 }
 

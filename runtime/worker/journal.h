@@ -21,11 +21,12 @@ struct JournalSlot {
   std::atomic<std::uint32_t> acting{0};  // its emulator may have had an effect already
   std::atomic<std::uint32_t> queued{0};  // put on record for an actor, which begins it by `acting`
   std::atomic<std::uint32_t> blame{0};   // of deaths while it was being served: Journal::blame()
+  std::atomic<std::uint32_t> left{0};    // by a dead worker, and no successor has come to it yet
   alignas(8) std::array<std::byte, kNotificationBytes> notification{};
 
   [[nodiscard]] std::uint64_t id() const;
   // Whether somebody was serving the call, where it has one.
-  [[nodiscard]] bool is_begun() const { return acting != 0 || queued == 0; }
+  [[nodiscard]] bool is_begun() const { return left == 0 && (acting != 0 || queued == 0); }
   // Whether it has cost so many workers that the next should not try it again.
   [[nodiscard]] bool is_poisonous() const { return blame >= kPoison; }
 
@@ -53,7 +54,8 @@ class Journal {
   // For whoever holds the memory of a worker that has died: each call that it was serving may have
   // been the cause. Twice is enough where the worker is known to have failed `by_itself` (it
   // crashed); a worker that was killed, by a person or for want of memory, counts half as much,
-  // because any call may have been in flight then.
+  // because any call may have been in flight then. A worker that died before it came to what the
+  // last one had left did not die of that.
   void blame(bool by_itself) const;
 
   // Puts a call that a dead worker had begun back to those that an actor is to begin.

@@ -47,7 +47,7 @@ Result<void> serve() {
   if (statistics->routes().size() != program->routes.size()) {
     return failure("the statistics are not those of the program");
   }
-  const auto limited = kernel::limit_own_memory(std::uint64_t{program->limits.memory_mib} << 20U);
+  auto limited = kernel::limit_own_memory(std::uint64_t{program->limits.memory_mib} << 20U);
   if (!limited) return limited;
   const bool sync_wake_up = program->sync_wake_up;
   auto dispatcher = Dispatcher::build(std::move(*program));

@@ -189,6 +189,7 @@ void Receiver::shrink() {
 void Receiver::take_over(ServingThread& self) {
   Server& server = self.server;
   for (JournalSlot* slot : parts_.statistics.journal().unfinished(options_.tag)) {
+    slot->left = 0;
     const PendingCall call = server.take_up(kernel::read_notification(slot->notification));
     const bool is_waiting = shared_->listener->is_waiting(call.notification.id);
     if (is_waiting && slot->is_poisonous()) {

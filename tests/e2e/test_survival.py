@@ -159,7 +159,7 @@ def test_calls_of_a_busy_container_are_all_answered(agent, crun, programs):
             blow(agent)
         outcome = load.finish()
     assert outcome.wrong == 0, outcome
-    assert outcome.calls > 1000, outcome
+    assert outcome.calls > 40, outcome  # several of each thread, on whatever machine
 
 
 def test_containers_that_come_and_go_leave_nothing(agent, crun):

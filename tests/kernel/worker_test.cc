@@ -400,6 +400,14 @@ TEST_F(WorkerTest, ASuccessorFinishesTheCallsThatWereInFlight) {
   EXPECT_EQ(run_in_sandbox(options, body), "");
 }
 
+// As if two workers had come to every call in flight of the listener 1, and died of it.
+void crash_twice(const worker::Journal& journal) {
+  for (int times = 0; times < 2; ++times) {
+    journal.blame(true);
+    for (worker::JournalSlot* slot : journal.unfinished(1)) slot->left = 0;
+  }
+}
+
 // Every call in flight is declared the cause of two crashes: it is given up, and only it.
 TEST_F(WorkerTest, ACallThatCostsWorkersIsAnsweredWithEio) {
   const Program program = declared_answers();
@@ -412,7 +420,7 @@ TEST_F(WorkerTest, ACallThatCostsWorkersIsAnsweredWithEio) {
           ::kill(process.pid(), SIGKILL);
           pollfd dead{process.pidfd(), POLLIN, 0};
           ::poll(&dead, 1, -1);
-          for (int times = 0; times < 2; ++times) process.statistics().journal().blame(true);
+          crash_twice(process.statistics().journal());
           replace(process, child, listener, program);
           std::this_thread::sleep_for(std::chrono::milliseconds(2));
           given_up = process.statistics().header().poisonous;

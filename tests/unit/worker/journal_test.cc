@@ -76,10 +76,19 @@ TEST_F(JournalTest, DeathsAreBlamedOnCallsThatHadBegun) {
   acting->acting = 1;
   journal_.blame(true);
   EXPECT_FALSE(acting->is_poisonous());
+  acting->left = 0;  // a successor has come to it
   journal_.blame(true);
   EXPECT_TRUE(acting->is_poisonous());
   EXPECT_EQ(queued->blame, 0U);
   EXPECT_EQ(idle->blame, 0U);
+}
+
+TEST_F(JournalTest, AWorkerThatNeverCameToACallDidNotDieOfIt) {
+  JournalSlot* acting = journal_.take(5);
+  Journal::record(*acting, notification(43));
+  acting->acting = 1;
+  for (int deaths = 0; deaths < 9; ++deaths) journal_.blame(true);
+  EXPECT_FALSE(acting->is_poisonous());
 }
 
 TEST_F(JournalTest, ACallThatIsQueuedAgainHasNotBegun) {

@@ -73,7 +73,11 @@ class TakeOverTest : public testing::Test {
     if (nr == kOne) slot.queued = 0;  // received straight into it
     return slot;
   }
-  void die(bool by_itself) const { statistics_.journal().blame(by_itself); }
+  // A worker that had come to the call.
+  void die(bool by_itself) {
+    for (JournalSlot* slot : statistics_.journal().unfinished(kTag)) slot->left = 0;
+    statistics_.journal().blame(by_itself);
+  }
 
   kernel::Response answer() {
     receiver_ =
@@ -126,6 +130,13 @@ TEST_F(TakeOverTest, FourOfThemAreEnough) {
   taken(kOne);
   for (int death = 0; death < 4; ++death) die(false);
   EXPECT_EQ(answer().errno_value, EIO);
+}
+
+TEST_F(TakeOverTest, WorkersThatDidNotComeToItAreNotCounted) {
+  taken(kOne);
+  die(true);
+  for (int death = 0; death < 9; ++death) statistics_.journal().blame(true);
+  EXPECT_EQ(answer().value, 77);
 }
 
 TEST_F(TakeOverTest, ACallThatOnlyWaitedForAnActorIsNotToBlame) {
