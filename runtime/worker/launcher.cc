@@ -155,6 +155,9 @@ SysResult<StepResult> Launcher::perform(std::uint32_t instance, const Step& step
   if (!received || received->bytes.empty()) return sys_failure(EIO);
   auto result = emulators::decode_result(received->bytes, std::move(received->fds));
   if (!result) return sys_failure(EIO);
+  // Whoever has answered lets go of the mount, and then of its end of the socket: until that is
+  // heard, umount(2) could find the mount busy.
+  static_cast<void>(receive_with_fds(ours.get(), 1));
   return std::move(*result);
 }
 
