@@ -1,24 +1,17 @@
 """A client of the agent's control service that shares nothing with sidecall's own."""
 
-import importlib
-import subprocess
-import sys
 from pathlib import Path
 
 import grpc
+
+from . import messages
 
 PROTO = Path(__file__).resolve().parents[3] / "proto"
 
 
 def load_messages(work):
     """The module of agent.proto's messages, generated in `work`."""
-    subprocess.run(["protoc", f"--proto_path={PROTO}", f"--python_out={work}",
-                    PROTO / "sidecall/v1/agent.proto"], check=True)
-    sys.path.insert(0, str(work))
-    try:
-        return importlib.import_module("sidecall.v1.agent_pb2")
-    finally:
-        sys.path.remove(str(work))
+    return messages.load(work, PROTO, "sidecall/v1/agent.proto", "sidecall.v1.agent_pb2")
 
 
 class Control:

@@ -1,14 +1,12 @@
 """A client of Kubernetes' container runtime interface, as much of it as kubelet needs for a pod."""
 
 import functools
-import importlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import grpc
 
+from . import messages
 from .shell import Outcome
 from .wait import PATIENCE_SECONDS
 
@@ -19,14 +17,7 @@ class Failed(Exception):
 
 @functools.cache
 def _messages(work):
-    here = Path(__file__).parent
-    subprocess.run(["protoc", f"--proto_path={here}", f"--python_out={work}", "cri.proto"],
-                   check=True)
-    sys.path.insert(0, str(work))
-    try:
-        return importlib.import_module("cri_pb2")
-    finally:
-        sys.path.remove(str(work))
+    return messages.load(work, Path(__file__).parent, "cri.proto", "cri_pb2")
 
 
 class Pod:

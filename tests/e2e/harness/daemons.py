@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from . import bundle, cgroup, cri, images
-from .engines import CGROUP, Container, Engine, StartFailed, must, run
+from .engines import CGROUP, Engine, NamedContainers, StartFailed, must, run
 from .shell import Outcome
 from .wait import PATIENCE_SECONDS, eventually
 
@@ -47,7 +47,7 @@ class Daemon:
             self._process.wait()
 
 
-class Docker(Engine):
+class Docker(NamedContainers):
     """docker with a daemon of its own, whose containers have a user namespace (userns-remap)."""
 
     POLICY = "serving"  # which its containers may name by a label: this docker has no annotations
@@ -99,23 +99,11 @@ class Docker(Engine):
             options.append(f"--cpuset-cpus={wish.cpus}")
         return [*self._command, *options, IMAGE, "sh"]
 
-    def exec_command(self, name, user):
-        return [*self._command, "exec", "--interactive", "--user", str(user), name]
-
     def update_cpus(self, container, cpus):
         if self._runtime == "crun":
             # docker's update makes crun 1.8 write a memory limit of 0, which fails.
-            return super().update_cpus(container, cpus)
-        must([*self._command, "update", f"--cpuset-cpus={cpus}", container.name])
-
-    def container_id(self, name):
-        return self._inspect(name, "{{.Id}}")
-
-    def container_pid(self, name):
-        return int(self._inspect(name, "{{.State.Pid}}"))
-
-    def _inspect(self, name, what):
-        return must([*self._command, "container", "inspect", "--format", what, name])
+            return cgroup.set_cpus(container.pid, cpus)
+        super().update_cpus(container, cpus)
 
     def clean_up(self, name):
         run([*self._command, "rm", "--force", name])

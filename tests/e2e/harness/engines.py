@@ -155,7 +155,26 @@ class Runtime(Engine):
         cgroup.remove(CGROUP)
 
 
-class Podman(Engine):
+class NamedContainers(Engine):
+    """What podman and docker share: `_command` is either of them with its places."""
+
+    def exec_command(self, name, user):
+        return [*self._command, "exec", "--interactive", "--user", str(user), name]
+
+    def update_cpus(self, container, cpus):
+        must([*self._command, "update", f"--cpuset-cpus={cpus}", container.name])
+
+    def container_id(self, name):
+        return self._inspect(name, "{{.Id}}")
+
+    def container_pid(self, name):
+        return int(self._inspect(name, "{{.State.Pid}}"))
+
+    def _inspect(self, name, what):
+        return must([*self._command, "container", "inspect", "--format", what, name])
+
+
+class Podman(NamedContainers):
     """podman with a precreate hook, `runtime` below it and every path of its own."""
 
     IMAGE = "localhost/sidecall-busybox"
@@ -200,21 +219,6 @@ class Podman(Engine):
             options.append(f"--cpuset-cpus={wish.cpus}")
         options += [f"--annotation={key}={value}" for key, value in wish.all_annotations().items()]
         return [*self._command, *options, self.IMAGE, "sh"]
-
-    def exec_command(self, name, user):
-        return [*self._command, "exec", "--interactive", "--user", str(user), name]
-
-    def update_cpus(self, container, cpus):
-        must([*self._command, "update", f"--cpuset-cpus={cpus}", container.name])
-
-    def container_id(self, name):
-        return self._inspect(name, "{{.Id}}")
-
-    def container_pid(self, name):
-        return int(self._inspect(name, "{{.State.Pid}}"))
-
-    def _inspect(self, name, what):
-        return must([*self._command, "container", "inspect", "--format", what, name])
 
     def clean_up(self, name):
         run([*self._command, "rm", "--force", "--time=0", name])

@@ -67,6 +67,7 @@ TEST_F(Replacement, TheCallsThatADeadWorkerWasServingAreBlamed) {
   ASSERT_TRUE(becomes(2));
   EXPECT_EQ(slot.blame, 1U);
   host_.worker(1).ready();
+  slot.left = 0;  // as the worker that has come to it does
   host_.worker(1).exit();
   ASSERT_TRUE(becomes(3));
   EXPECT_EQ(slot.blame, 3U);
