@@ -3,10 +3,8 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
-#include <string_view>
 
-#include "base/result.h"
+#include "base/packet.h"
 
 namespace sidecall::worker {
 
@@ -44,20 +42,5 @@ struct FromWorker {
   std::uint64_t tag = 0;
   std::array<char, 496> text{};  // NUL-terminated
 };
-
-template <typename Message>
-[[nodiscard]] std::string_view bytes_of(const Message& message) {
-  return {reinterpret_cast<const char*>(&message), sizeof message};
-}
-
-// An error where the size or the version is another's.
-template <typename Message>
-[[nodiscard]] Result<Message> message_from(std::string_view bytes) {
-  Message message;
-  if (bytes.size() != sizeof message) return failure("a message of a wrong size");
-  bytes.copy(reinterpret_cast<char*>(&message), sizeof message);
-  if (message.version != kProtocolVersion) return failure("a message of another release");
-  return message;
-}
 
 }  // namespace sidecall::worker
