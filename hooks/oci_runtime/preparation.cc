@@ -1,8 +1,5 @@
 #include "oci_runtime/preparation.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -14,6 +11,7 @@
 #include "oci/config.h"
 #include "oci/docker_container.h"
 #include "oci_hook/agent_link.h"
+#include "oci_hook/config_file.h"
 #include "oci_hook/stages.h"
 
 namespace sidecall::oci_runtime {
@@ -72,17 +70,6 @@ Result<std::string> choose(std::string_view text, const OwnOptions& options,
   return options.policy.value_or("");
 }
 
-Result<void> replace(const std::string& path, const std::string& text) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return errno_failure(path);
-  auto replaced = replace_file(path, text, status.st_mode & 07777U);
-  if (!replaced) return replaced;
-  if (::lchown(path.c_str(), status.st_uid, status.st_gid) != 0) {
-    return errno_failure("setting the owner of " + path);
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> prepare(const OwnOptions& options, const Invocation& invocation,
@@ -101,7 +88,7 @@ Result<std::vector<std::string>> prepare(const OwnOptions& options, const Invoca
   if (outcome.exit_status != 0)
     return failure(outcome.lines.empty() ? path : outcome.lines.front());
   if (outcome.output != *text) {
-    if (auto replaced = replace(path, outcome.output); !replaced) {
+    if (auto replaced = oci_hook::replace_config_file(path, outcome.output); !replaced) {
       return pass_on(std::move(replaced));
     }
   }

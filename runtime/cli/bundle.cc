@@ -1,7 +1,6 @@
 #include "cli/bundle.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -9,6 +8,7 @@
 #include "base/file.h"
 #include "base/paths.h"
 #include "oci/config.h"
+#include "oci_hook/config_file.h"
 #include "policy/policy.h"
 
 namespace sidecall::cli {
@@ -55,7 +55,6 @@ struct Bundle {
   std::string config_path;
   std::string record_path;
   std::string config;
-  struct stat status {};
   std::optional<Record> record;  // where it is edited
 };
 
@@ -67,9 +66,6 @@ Result<Bundle> open_bundle(const std::string& directory) {
   auto config = read_file(bundle.config_path);
   if (!config) return pass_on(std::move(config));
   bundle.config = *std::move(config);
-  if (::stat(bundle.config_path.c_str(), &bundle.status) != 0) {
-    return errno_failure(bundle.config_path);
-  }
   if (::access(bundle.record_path.c_str(), F_OK) != 0) return bundle;
   auto text = read_file(bundle.record_path, 17U << 20);
   if (!text) return pass_on(std::move(text));
@@ -77,15 +73,6 @@ Result<Bundle> open_bundle(const std::string& directory) {
   if (!record) return pass_on(std::move(record), bundle.record_path);
   bundle.record = *std::move(record);
   return bundle;
-}
-
-Result<void> write_config(const Bundle& bundle, std::string_view text) {
-  auto replaced = replace_file(bundle.config_path, text, bundle.status.st_mode & 07777U);
-  if (!replaced) return replaced;
-  if (::lchown(bundle.config_path.c_str(), bundle.status.st_uid, bundle.status.st_gid) != 0) {
-    return errno_failure("setting the owner of " + bundle.config_path);
-  }
-  return {};
 }
 
 // The text of config.json without our edit.
@@ -134,7 +121,8 @@ Result<std::vector<std::string>> add_to_bundle(const BundleRequest& request) {
                       .original = *std::move(original)};
   auto recorded = replace_file(bundle->record_path, print_record(record), kRecordMode);
   if (!recorded) return pass_on(std::move(recorded));
-  if (auto written = write_config(*bundle, edited); !written) return pass_on(std::move(written));
+  if (auto written = oci_hook::replace_config_file(bundle->config_path, edited); !written)
+    return pass_on(std::move(written));
   return notes;
 }
 
@@ -146,7 +134,8 @@ Result<void> remove_from_bundle(const std::string& directory) {
   }
   auto original = undone(*bundle);
   if (!original) return pass_on(std::move(original));
-  if (auto written = write_config(*bundle, *original); !written) return written;
+  if (auto written = oci_hook::replace_config_file(bundle->config_path, *original); !written)
+    return written;
   if (::unlink(bundle->record_path.c_str()) != 0) {
     return errno_failure("removing " + bundle->record_path);
   }
