@@ -58,9 +58,18 @@ struct Receiver::Shared final : RemoteEnd {
     return KernelTargets(*listener, namespaces, threads).with_target(call.notification, act);
   }
   void answer(const PendingCall& call, kernel::ThreadCache& threads, Act act) override {
+    with_server(threads, [&](Server& server) { server.serve_by(call, act); });
+  }
+  void refuse_beyond_limits(const PendingCall& call) override {
+    kernel::ThreadCache threads;
+    with_server(threads, [&](Server& server) { server.refuse_beyond_limits(call); });
+  }
+
+  // For a call that no receiver's thread answers. `threads` is the calling thread's.
+  void with_server(kernel::ThreadCache& threads, FunctionRef<void(Server&)> act) {
     KernelTargets targets(*listener, namespaces, threads);
     Server server(parts, *listener, targets, kernel::NotificationBuffer(sizes));
-    server.serve_by(call, act);
+    act(server);
   }
 
   const ServerParts parts;
@@ -222,19 +231,13 @@ void Receiver::give_up(Server& server, const PendingCall& call) {
 }
 
 void Receiver::submit(const PendingCall& call, JournalSlot* slot) {
-  const auto serve = [parts = parts_, shared = shared_, &namespaces = namespaces_, call,
-                      slot](const Acting& acting) {
+  const auto serve = [shared = shared_, call, slot](const Acting& acting) {
     slot->acting = 1;
-    KernelTargets targets(*shared->listener, namespaces, *acting.threads);
-    Server server(parts, *shared->listener, targets, kernel::NotificationBuffer(shared->sizes));
-    server.serve(call, &acting);
+    shared->with_server(*acting.threads, [&](Server& server) { server.serve(call, &acting); });
     Journal::release(*slot);
   };
-  const auto refuse = [parts = parts_, shared = shared_, &namespaces = namespaces_, call, slot] {
-    kernel::ThreadCache threads;
-    KernelTargets targets(*shared->listener, namespaces, threads);
-    Server server(parts, *shared->listener, targets, kernel::NotificationBuffer(shared->sizes));
-    server.refuse_beyond_limits(call);
+  const auto refuse = [shared = shared_, call, slot] {
+    shared->refuse_beyond_limits(call);
     if (slot != nullptr) Journal::release(*slot);
   };
   if (slot == nullptr || !pool_.submit({.serve = serve, .refuse = refuse})) refuse();

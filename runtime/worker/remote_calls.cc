@@ -374,10 +374,9 @@ void RemoteCalls::give(Entry entry, remote::Answer answer, UniqueFd file) {
     });
     if (kept->slot != nullptr) Journal::release(*kept->slot);
   };
-  const auto refuse = [kept, &refused = statistics_.header().refused] {
-    refused.fetch_add(1, std::memory_order_relaxed);
-    kernel::ThreadCache threads;
-    finish(*kept, Errno{EAGAIN}, threads);
+  const auto refuse = [kept] {
+    kept->end->refuse_beyond_limits(kept->call);
+    if (kept->slot != nullptr) Journal::release(*kept->slot);
   };
   if (!pool_.submit({.serve = serve, .refuse = refuse})) refuse();
 }

@@ -29,6 +29,8 @@ class RemoteEnd {
                                                 kernel::ThreadCache& threads, Act act) = 0;
   // Answers with what `act` gives, and counts the call.
   virtual void answer(const PendingCall& call, kernel::ThreadCache& threads, Act act) = 0;
+  // Server::refuse_beyond_limits()
+  virtual void refuse_beyond_limits(const PendingCall& call) = 0;
 };
 
 }  // namespace sidecall::worker
