@@ -112,32 +112,36 @@ constexpr std::array kHolding = {SCMP_SYS(accept4),
                                  SCMP_SYS(exit),
                                  SCMP_SYS(exit_group)};
 
-constexpr std::array kDeadly = {SCMP_SYS(execve),
-                                SCMP_SYS(execveat),
-                                SCMP_SYS(ptrace),
-                                SCMP_SYS(bpf),
-                                SCMP_SYS(init_module),
-                                SCMP_SYS(finit_module),
-                                SCMP_SYS(kexec_load),
-                                SCMP_SYS(kexec_file_load),
-                                SCMP_SYS(open_by_handle_at),
-                                SCMP_SYS(io_uring_setup),
-                                SCMP_SYS(userfaultfd)};
+constexpr std::array kPrograms = {SCMP_SYS(execve), SCMP_SYS(execveat)};
 
-// What a filesystem's program has no business with, and could reach more of the kernel by than its
-// container may.
-constexpr std::array kNotForPrograms = {SCMP_SYS(ptrace),           SCMP_SYS(bpf),
-                                        SCMP_SYS(init_module),      SCMP_SYS(finit_module),
-                                        SCMP_SYS(delete_module),    SCMP_SYS(kexec_load),
-                                        SCMP_SYS(kexec_file_load),  SCMP_SYS(open_by_handle_at),
-                                        SCMP_SYS(io_uring_setup),   SCMP_SYS(userfaultfd),
-                                        SCMP_SYS(perf_event_open),  SCMP_SYS(keyctl),
-                                        SCMP_SYS(add_key),          SCMP_SYS(request_key),
-                                        SCMP_SYS(unshare),          SCMP_SYS(setns),
-                                        SCMP_SYS(pivot_root),       SCMP_SYS(chroot),
-                                        SCMP_SYS(socket),           SCMP_SYS(socketpair),
-                                        SCMP_SYS(pidfd_getfd),      SCMP_SYS(process_vm_readv),
+// What neither we nor what we start has any business with.
+constexpr std::array kNobodys = {SCMP_SYS(ptrace),
+                                 SCMP_SYS(bpf),
+                                 SCMP_SYS(init_module),
+                                 SCMP_SYS(finit_module),
+                                 SCMP_SYS(kexec_load),
+                                 SCMP_SYS(kexec_file_load),
+                                 SCMP_SYS(open_by_handle_at),
+                                 SCMP_SYS(io_uring_setup),
+                                 SCMP_SYS(userfaultfd)};
+
+// What a filesystem's program has no business with besides, and could reach more of the kernel by
+// than its container may.
+constexpr std::array kNotForPrograms = {SCMP_SYS(delete_module),
+                                        SCMP_SYS(perf_event_open),
+                                        SCMP_SYS(keyctl),
+                                        SCMP_SYS(add_key),
+                                        SCMP_SYS(request_key),
+                                        SCMP_SYS(unshare),
+                                        SCMP_SYS(setns),
+                                        SCMP_SYS(pivot_root),
+                                        SCMP_SYS(chroot),
+                                        SCMP_SYS(socket),
+                                        SCMP_SYS(socketpair),
+                                        SCMP_SYS(pidfd_getfd),
+                                        SCMP_SYS(process_vm_readv),
                                         SCMP_SYS(process_vm_writev)};
+
 // What gRPC waits and asks with, and memory to hand on.
 constexpr std::array kCarrying = {SCMP_SYS(epoll_create1),  SCMP_SYS(epoll_ctl),
                                   SCMP_SYS(epoll_wait),     SCMP_SYS(epoll_pwait),
@@ -193,7 +197,8 @@ Result<void> filter_all_but(bool threads, const Calls&... allowed) {
     if (failed == 0) failed = add(filter.get(), action, calls);
   };
   (also(SCMP_ACT_ALLOW, allowed), ...);
-  also(SCMP_ACT_KILL_PROCESS, kDeadly);
+  also(SCMP_ACT_KILL_PROCESS, kPrograms);
+  also(SCMP_ACT_KILL_PROCESS, kNobodys);
   if (failed == 0) failed = ::seccomp_load(filter.get());
   if (failed != 0) return errno_failure("putting a seccomp filter on the process itself", -failed);
   return {};
@@ -219,7 +224,8 @@ Result<void> filter_program_calls() {
   // A process of the same namespaces alone; of clone3(2) a filter cannot see the arguments.
   constexpr std::uint64_t kNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
                                         CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-  int failed = add(filter.get(), SCMP_ACT_ERRNO(EPERM), kNotForPrograms);
+  int failed = add(filter.get(), SCMP_ACT_ERRNO(EPERM), kNobodys);
+  if (failed == 0) failed = add(filter.get(), SCMP_ACT_ERRNO(EPERM), kNotForPrograms);
   if (failed == 0) failed = add(filter.get(), SCMP_ACT_ERRNO(ENOSYS), std::array{SCMP_SYS(clone3)});
   for (std::uint64_t bit = 1; bit <= kNamespaces; bit <<= 1U) {
     if ((kNamespaces & bit) == 0) continue;
