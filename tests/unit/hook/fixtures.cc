@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -56,6 +58,17 @@ TemporaryDirectory::TemporaryDirectory()
 TemporaryDirectory::~TemporaryDirectory() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+}
+
+Ending run_command(const std::string& command) {
+  // NOLINTNEXTLINE(cert-env33-c): a test's own words
+  FILE* stream = ::popen(("{ " + command + "; } 2>&1").c_str(), "r");
+  EXPECT_NE(stream, nullptr);
+  Ending ending;
+  for (int c = 0; (c = std::fgetc(stream)) != EOF;) ending.text += static_cast<char>(c);
+  const int status = ::pclose(stream);
+  if (WIFEXITED(status)) ending.status = WEXITSTATUS(status);
+  return ending;
 }
 
 FakeAgent::FakeAgent(const std::string& directory, std::string answer, bool silent)

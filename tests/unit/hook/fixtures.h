@@ -39,6 +39,14 @@ class TemporaryDirectory {
   std::string path_;
 };
 
+struct Ending {
+  int status = -1;   // of an exit
+  std::string text;  // standard output and error
+};
+
+// What becomes of a command of the shell.
+[[nodiscard]] Ending run_command(const std::string& command);
+
 // Listens on hook.sock in `directory` and gives each connection the same answer, once its request
 // has ended. With `silent`, it never answers and keeps the connection.
 class FakeAgent {

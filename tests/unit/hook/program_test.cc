@@ -1,10 +1,8 @@
 // The program itself: what it does with its standard streams.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 
 #include "base/file.h"
@@ -17,21 +15,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-struct Ending {
-  int status = -1;
-  std::string text;  // standard output and error
-};
-
 // `redirection` is the shell's: "</dev/null".
 Ending run_hook(const std::string& words, const std::string& redirection) {
-  const std::string command = HOOK_PROGRAM " " + words + " " + redirection + " 2>&1";
-  FILE* stream = ::popen(command.c_str(), "r");  // NOLINT(cert-env33-c): a test's own words
-  EXPECT_NE(stream, nullptr);
-  Ending ending;
-  for (int c = 0; (c = std::fgetc(stream)) != EOF;) ending.text += static_cast<char>(c);
-  const int status = ::pclose(stream);
-  if (WIFEXITED(status)) ending.status = WEXITSTATUS(status);
-  return ending;
+  return run_command(HOOK_PROGRAM " " + words + " " + redirection);
 }
 
 void expect_one_line(const Ending& ending, int status, const std::string& part) {

@@ -1,9 +1,7 @@
 // The program itself: what the runtime behind it gets, compared with the runtime called directly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <string>
 
 #include "base/file.h"
@@ -12,24 +10,11 @@
 namespace sidecall::oci_runtime {
 namespace {
 
+using oci_hook::Ending;
+using oci_hook::run_command;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-struct Ending {
-  int status = -1;
-  std::string text;  // standard output and error
-};
-
-Ending run(const std::string& command) {
-  FILE* stream = ::popen(("{ " + command + "; } 2>&1").c_str(), "r");  // NOLINT(cert-env33-c)
-  EXPECT_NE(stream, nullptr);
-  Ending ending;
-  for (int c = 0; (c = std::fgetc(stream)) != EOF;) ending.text += static_cast<char>(c);
-  const int status = ::pclose(stream);
-  if (WIFEXITED(status)) ending.status = WEXITSTATUS(status);
-  return ending;
-}
 
 class RuntimeProgram : public testing::Test {
  protected:
@@ -45,8 +30,8 @@ class RuntimeProgram : public testing::Test {
   }
   [[nodiscard]] Ending compare(const std::string& words) const {
     const auto call = [&](const std::string& program) {
-      return run("cd / && echo input | env -i A='b c' LISTEN_FDS=3 " + program + " " + words +
-                 " 7<" + given_);
+      return run_command("cd / && echo input | env -i A='b c' LISTEN_FDS=3 " + program + " " +
+                         words + " 7<" + given_);
     };
     const auto direct = call(runtime_);
     const auto through = call(RUNTIME_PROGRAM " --sidecall-runtime=" + runtime_);
@@ -76,9 +61,9 @@ TEST_F(RuntimeProgram, SaysWhyAContainerDoesNotStartWhereEnginesLook) {
                            R"({"annotations": {"dev.sidecall.policy": "a\"b"}})", 0644));
   const std::string log = directory_.path() + "/log";
   const auto create = [&](const std::string& format) {
-    return run(RUNTIME_PROGRAM " --sidecall-runtime=" + runtime_ + " --sidecall-wait=0" +
-               " --sidecall-run-dir=" + directory_.path() + " --log " + log + format +
-               " create --bundle " + directory_.path() + " abc");
+    return run_command(RUNTIME_PROGRAM " --sidecall-runtime=" + runtime_ + " --sidecall-wait=0" +
+                       " --sidecall-run-dir=" + directory_.path() + " --log " + log + format +
+                       " create --bundle " + directory_.path() + " abc");
   };
   const auto ending = create(" --log-format json");
   EXPECT_EQ(ending.status, 1);
@@ -91,13 +76,15 @@ TEST_F(RuntimeProgram, SaysWhyAContainerDoesNotStartWhereEnginesLook) {
 }
 
 TEST_F(RuntimeProgram, AWrongOptionOfOursExitsWith2) {
-  EXPECT_EQ(run(RUNTIME_PROGRAM " --sidecall-no").status, 2);
-  EXPECT_EQ(run(RUNTIME_PROGRAM " --sidecall-runtime=/nowhere state abc").status, 1);
+  EXPECT_EQ(run_command(RUNTIME_PROGRAM " --sidecall-no").status, 2);
+  EXPECT_EQ(run_command(RUNTIME_PROGRAM " --sidecall-runtime=/nowhere state abc").status, 1);
 }
 
 TEST_F(RuntimeProgram, TellsItsVersionAndUsage) {
-  EXPECT_THAT(run(RUNTIME_PROGRAM " --sidecall-version").text, StartsWith("sidecall-runtime "));
-  EXPECT_THAT(run(RUNTIME_PROGRAM " --sidecall-help").text, HasSubstr("--sidecall-policy NAME"));
+  EXPECT_THAT(run_command(RUNTIME_PROGRAM " --sidecall-version").text,
+              StartsWith("sidecall-runtime "));
+  EXPECT_THAT(run_command(RUNTIME_PROGRAM " --sidecall-help").text,
+              HasSubstr("--sidecall-policy NAME"));
 }
 
 }  // namespace
